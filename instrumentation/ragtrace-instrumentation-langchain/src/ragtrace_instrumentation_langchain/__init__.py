@@ -1,0 +1,1 @@
+"""Capture the passages that a LangChain generator received."""
