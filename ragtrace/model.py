@@ -207,6 +207,17 @@ class Grades:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relevancy:
+    """Questions that the answer would answer, and how near each is to the one that was asked."""
+
+    questions: tuple[str, ...]
+    cosines: tuple[float, ...]
+    """One a question, -1–1."""
+    noncommittal: bool = False
+    """The answer evades ("I am not sure")."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeInfo:
     """Which judge gave the verdicts and what it cost."""
 
@@ -237,6 +248,7 @@ class Verdicts:
     abstained: UnscoredReason | None = None
     """Why the judge gave no verdicts although it was asked, e.g. `language_mismatch`."""
     grades: Grades | None = None
+    relevancy: Relevancy | None = None
     needs: tuple[Need, ...] | None = None
 
 

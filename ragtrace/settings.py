@@ -19,7 +19,7 @@ from pydantic_settings import (
 from ragtrace.errors import ConfigError
 
 TOML_NAME = "ragtrace.toml"
-_PREFIXES = {"judge": "judge_", "capture": "capture_", "sampling": "sampling_"}
+_PREFIXES = {"judge": "judge_", "capture": "capture_", "sampling": "sampling_", "metrics": "metrics_"}
 _TABLE_KEYS = {("sampling", "rate"): "sample_rate"}
 _WHOLE_TABLES = ("prices", "thresholds")
 _LONGEST_SHOWN = 60
@@ -43,7 +43,7 @@ class Settings(BaseSettings):
     """Everything that can be configured. Environment variables are `RAGTRACE_` plus the field name in capitals.
 
     Langfuse's and OpenAI's own variables are read under their own names. `ragtrace.toml` holds the tables
-    `[judge]`, `[capture]`, `[sampling]` (keys without the prefix), `[prices]` and `[thresholds]`; any other key is
+    `[judge]`, `[capture]`, `[sampling]`, `[metrics]` (keys without the prefix), `[prices]` and `[thresholds]`; any other key is
     an error.
     """
 
@@ -97,6 +97,13 @@ class Settings(BaseSettings):
     state: Path = Path(".ragtrace/state.sqlite")
     """The scorer's ledger and cache; losing it costs judge calls, never a duplicate."""
 
+    metrics_k: int = Field(default=5, ge=1)
+    """Cut-off of the rank metrics, in passages."""
+    metrics_string_similarity: float = Field(default=0.5, ge=0, le=1)
+    """Above it two passages count as the same in `string_context_recall`."""
+    metrics_undecided_limit: float = Field(default=0.25, ge=0, le=1)
+    """Largest share of undecided claims that still leaves a number."""
+
     prices: dict[str, Price] = Field(default_factory=dict)
     thresholds: dict[str, float] = Field(default_factory=dict)
 
@@ -106,16 +113,16 @@ class Settings(BaseSettings):
         Raises:
             ConfigError: one of the three is not set.
         """
-        values = (self.langfuse_base_url, self.langfuse_public_key, self.langfuse_secret_key)
-        names = ("LANGFUSE_BASE_URL", "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
-        missing = [name for name, value in zip(names, values, strict=True) if not value]
-        if missing:
-            raise ConfigError(
-                f"{', '.join(missing)} not set: name your Langfuse project, or start one with `ragtrace serve`"
-            )
-        base_url, public_key, secret_key = values
-        assert base_url and public_key and secret_key  # noqa: S101 - told to the type checker
-        return base_url.rstrip("/"), public_key, secret_key.get_secret_value()
+        base_url, public_key, secret_key = self.langfuse_base_url, self.langfuse_public_key, self.langfuse_secret_key
+        if base_url and public_key and secret_key:
+            return base_url.rstrip("/"), public_key, secret_key.get_secret_value()
+        found = {
+            "LANGFUSE_BASE_URL": base_url,
+            "LANGFUSE_PUBLIC_KEY": public_key,
+            "LANGFUSE_SECRET_KEY": secret_key,
+        }
+        missing = ", ".join(name for name, value in found.items() if not value)
+        raise ConfigError(f"{missing} not set: name your Langfuse project, or start one with `ragtrace serve`")
 
 
 def load_settings(
@@ -190,9 +197,7 @@ def _by_field(tables: Mapping[str, object], file: Path) -> dict[str, tuple[objec
         for key, value in content.items():
             field = _TABLE_KEYS.get((table, key), _PREFIXES[table] + key)
             if field not in Settings.model_fields:
-                raise ConfigError(
-                    f"{file}: `[{table}] {key}`: unknown key; expected one of {_known_keys(table)}"
-                )
+                raise ConfigError(f"{file}: `[{table}] {key}`: unknown key; expected one of {_known_keys(table)}")
             found[field] = (value, f"[{table}] {key}")
     return found
 
