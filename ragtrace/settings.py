@@ -43,8 +43,8 @@ class Settings(BaseSettings):
     """Everything that can be configured. Environment variables are `RAGTRACE_` plus the field name in capitals.
 
     Langfuse's and OpenAI's own variables are read under their own names. `ragtrace.toml` holds the tables
-    `[judge]`, `[capture]`, `[sampling]`, `[metrics]` (keys without the prefix), `[prices]` and `[thresholds]`; any other key is
-    an error.
+    `[judge]`, `[capture]`, `[sampling]`, `[metrics]` (keys without the prefix), `[prices]` and `[thresholds]`; any
+    other key is an error.
     """
 
     model_config = SettingsConfigDict(

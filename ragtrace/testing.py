@@ -1,0 +1,1 @@
+"""Pytest fixtures for users of ragtrace and for its own tests."""
