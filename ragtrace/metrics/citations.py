@@ -19,9 +19,9 @@ def citation_accuracy(call: RagCall, verdicts: Verdicts | Unscored | None, optio
     """Return the share of citations whose passage is evidence for a supported claim of their sentence, 0–1.
 
     A citation of a passage that does not exist counts as wrong. Markers are `[1]`, `[1, 3]`, `[2-4]`, `[^1]`,
-    `[doc-2]`, `【1】` or a passage's own id in brackets; numbers count received passages in prompt order, from 1. Citations that
-    the provider reported are used where there are any. The judge names one or more supporting passages, not always
-    all, so a correct second source can count as wrong: the value is a lower bound.
+    `[doc-2]`, `【1】` or a passage's own id in brackets; numbers count received passages in prompt order, from 1.
+    Citations that the provider reported are used where there are any. The judge names one or more supporting
+    passages, not always all, so a correct second source can count as wrong: the value is a lower bound.
     """
     found = _cited(call, verdicts, CITATION_ACCURACY)
     if isinstance(found, Unscored):

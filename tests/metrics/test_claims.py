@@ -33,7 +33,9 @@ def test_contradicted_claims_lower_faithfulness():
     found = verdicts(
         [
             sentence(claim(), claim(), text="A and B."),
-            sentence(claim(), claim("contradicted", evidence=(1,), reason="it says 30"), text="C for 90 days.", number=2),
+            sentence(
+                claim(), claim("contradicted", evidence=(1,), reason="it says 30"), text="C for 90 days.", number=2
+            ),
         ]
     )
 
@@ -90,7 +92,9 @@ def test_context_recall_counts_claims_of_one_sentence():
     exercise = "Exercise improves cardiovascular health, strengthens muscles, reduces stress, and boosts mental health."
     found = verdicts(reference=[sentence(claim(), claim("unsupported"), claim(), claim(), text=exercise)])
 
-    result = context_recall(call(delivery=received("heart", "stress", "endorphins"), reference=exercise), found, OPTIONS)
+    result = context_recall(
+        call(delivery=received("heart", "stress", "endorphins"), reference=exercise), found, OPTIONS
+    )
 
     assert value(result) == 0.75
 

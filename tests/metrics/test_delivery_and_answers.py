@@ -74,7 +74,10 @@ def test_sufficiency_is_the_share_of_needs_met():
     result = compute(call(delivery=received("a")), found, names=["sufficiency"])[0]
 
     assert result == Score(
-        name="sufficiency", value=0.5, comment="1 of 2 needs met. Missing: the deadline", metadata={"needs": 2, "met": 1}
+        name="sufficiency",
+        value=0.5,
+        comment="1 of 2 needs met. Missing: the deadline",
+        metadata={"needs": 2, "met": 1},
     )
 
 

@@ -101,7 +101,9 @@ def test_average_precision_rewards_early_hits():
 
 
 def _ranked(**labels: tuple[str, ...]) -> RagCall:
-    passages = delivery(whole("Something else.", id="a"), whole("beta text", rank=1, id="b"), whole("beta", rank=2, id="b"))
+    passages = delivery(
+        whole("Something else.", id="a"), whole("beta text", rank=1, id="b"), whole("beta", rank=2, id="b")
+    )
     return call(delivery=passages, **labels)  # type: ignore[arg-type]
 
 
