@@ -57,6 +57,7 @@ MARK_CONTEXTS_UNKNOWN: Final = "contexts_unknown"
 MARK_ABANDONED: Final = "abandoned"
 MARK_ERROR: Final = "error"
 MARK_INDIRECT: Final = "indirect"
+MARK_UNREADABLE: Final = "unreadable"
 
 # The environment that ragtrace's own traffic is in, if it is ever traced: never scored.
 SCORER_ENVIRONMENT: Final = "ragtrace-scorer"

@@ -55,6 +55,8 @@ class Settings(BaseSettings):
     """Where Langfuse is. Never guessed: without it nothing is sent anywhere."""
     langfuse_public_key: str | None = _alias("LANGFUSE_PUBLIC_KEY")
     langfuse_secret_key: SecretStr | None = _alias("LANGFUSE_SECRET_KEY")
+    langfuse_timeout_seconds: float = Field(default=30.0, gt=0)
+    """Longest wait for one answer of Langfuse."""
     openai_base_url: str | None = _alias("OPENAI_BASE_URL")
     openai_api_key: SecretStr | None = _alias("OPENAI_API_KEY")
     environment: str | None = Field(

@@ -1,1 +1,23 @@
+"""Everything that goes to and comes from Langfuse; the only importer of its SDK."""
 
+from ragtrace.langfuse.api import LangfuseApi, Project, Server, open_langfuse
+from ragtrace.langfuse.connection import Connection, RetryPolicy
+from ragtrace.langfuse.observations import CallQuery, FetchedBatch
+from ragtrace.langfuse.scores import ScoreQuery, StoredScore
+from ragtrace.langfuse.write import OutgoingScore, ScoreRecord, WriteReceipt
+
+__all__ = [
+    "CallQuery",
+    "Connection",
+    "FetchedBatch",
+    "LangfuseApi",
+    "OutgoingScore",
+    "Project",
+    "RetryPolicy",
+    "ScoreQuery",
+    "ScoreRecord",
+    "Server",
+    "StoredScore",
+    "WriteReceipt",
+    "open_langfuse",
+]

@@ -1,0 +1,140 @@
+"""One HTTP connection pool to one Langfuse project, with the one retry loop around every request."""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+from langfuse.api.client import AsyncLangfuseAPI
+from langfuse.api.core.api_error import ApiError
+from langfuse.api.core.request_options import RequestOptions
+
+from ragtrace import __version__
+from ragtrace.langfuse import border
+
+ONCE: RequestOptions = {"max_retries": 0}
+"""Switches the SDK's own retries off: they would multiply with ours."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How long to wait for Langfuse, and how often to ask again."""
+
+    timeout_seconds: float = 30.0
+    """Longest wait for one answer."""
+    attempts: int = 4
+    """Tries of one request, the first included, when it fails for a reason that may pass."""
+    rate_limit_attempts: int = 12
+    """Tries of one request when the answer is 429."""
+    first_pause_seconds: float = 0.5
+    longest_pause_seconds: float = 60.0
+    jitter: Callable[[], float] = random.random
+    """Returns 0–1; spreads the pauses so that many processes do not come back at once."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+class Connection:
+    """Sends requests; a 429 makes all of them wait, not only the one that got it."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        public_key: str,
+        secret_key: str,
+        policy: RetryPolicy | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.public_key = public_key
+        self.policy = policy or RetryPolicy()
+        self.requests = 0
+        """Requests sent so far, retries included."""
+        self.rate_limited = 0
+        """Answers 429 so far."""
+        self._resume_at = 0.0
+        self._http = httpx.AsyncClient(
+            auth=(public_key, secret_key),
+            headers={"user-agent": f"ragtrace/{__version__}"},
+            timeout=httpx.Timeout(self.policy.timeout_seconds, pool=None),
+            limits=httpx.Limits(max_connections=64, max_keepalive_connections=64),
+            transport=transport,
+        )
+        self.sdk = AsyncLangfuseAPI(
+            base_url=self.base_url, username=public_key, password=secret_key, httpx_client=self._http
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def post(self, path: str, body: bytes) -> httpx.Response:
+        """Post JSON that is already text; an answer of 300 or more is raised as the SDK would."""
+        reply = await self._http.post(
+            f"{self.base_url}/{path}", content=body, headers={"content-type": "application/json"}
+        )
+        if reply.status_code >= 300:
+            try:
+                content = reply.json()
+            except ValueError:
+                content = reply.text
+            raise ApiError(status_code=reply.status_code, headers=dict(reply.headers), body=content)
+        return reply
+
+    async def ask(self, purpose: str, send: Callable[[], Awaitable[T]]) -> T:
+        """Send a request until it is answered, refused, or the tries are used up.
+
+        Args:
+            purpose: What the request is for, as it stands after "to" in an error message.
+
+        Raises:
+            BackendUnavailable: no useful answer after all tries.
+            BackendRejected: refused; `border.TooLarge` where a smaller request may do.
+            ConfigError: the base URL is none.
+        """
+        failures = rate_limits = 0
+        while True:
+            await self._wait_for_turn()
+            try:
+                self.requests += 1
+                async with asyncio.timeout(self.policy.timeout_seconds):
+                    return await send()
+            except border.FOREIGN as exc:
+                is_limit = border.is_rate_limit(exc)
+                rate_limits, failures = rate_limits + is_limit, failures + (not is_limit)
+                self.rate_limited += is_limit
+                is_last = failures >= self.policy.attempts or rate_limits >= self.policy.rate_limit_attempts
+                if is_last or not border.is_transient(exc):
+                    raise border.describe(exc, base_url=self.base_url, purpose=purpose) from exc
+                pause = self._pause(exc, failures + rate_limits)
+            if is_limit:
+                self._resume_at = max(self._resume_at, time.monotonic() + pause)
+            else:
+                await self.policy.sleep(pause)
+
+    async def _wait_for_turn(self) -> None:
+        wait = self._resume_at - time.monotonic()
+        if wait > 0:
+            await self.policy.sleep(wait)
+
+    def _pause(self, exc: Exception, tries: int) -> float:
+        """Never sooner than Langfuse asked for; else doubling, with full jitter above half."""
+        policy = self.policy
+        asked = border.retry_after_seconds(exc, datetime.now(UTC))
+        doubled = min(policy.first_pause_seconds * 2 ** (tries - 1), policy.longest_pause_seconds)
+        spread = doubled * (0.5 + policy.jitter() / 2)
+        return asked + policy.jitter() * min(asked, 1.0) if asked else spread

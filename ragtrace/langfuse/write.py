@@ -1,0 +1,155 @@
+"""Write scores in the largest requests that the server takes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ragtrace.errors import BackendError
+from ragtrace.langfuse.border import ContentRefused
+from ragtrace.langfuse.connection import Connection
+from ragtrace.model import DataType, JsonValue
+
+ARRAYS_SINCE = (4, 59)
+"""First server version that takes an array of scores in one request."""
+BODY_BYTES = 900_000
+"""Langfuse refuses bodies of more than 1 MB."""
+_SINGLE_POSTS = 48
+_PATH = "api/public/scores"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRecord:
+    """A score as Langfuse keeps it, on one observation."""
+
+    id: str
+    trace_id: str
+    observation_id: str
+    name: str
+    value: float | str
+    data_type: DataType
+    timestamp: datetime
+    """Fixed for a call: Langfuse replaces a score only where id, name and day agree."""
+    environment: str | None = None
+    comment: str | None = None
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def body(self) -> bytes:
+        """Return the request body; a NaN raises ValueError rather than leave the process."""
+        stamp = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        content: dict[str, object] = {
+            "id": self.id,
+            "traceId": self.trace_id,
+            "observationId": self.observation_id,
+            "name": self.name,
+            "value": self.value,
+            "dataType": self.data_type,
+            "timestamp": stamp,
+            "environment": self.environment,
+            "comment": self.comment,
+            "metadata": dict(self.metadata),
+        }
+        present = {key: value for key, value in content.items() if value is not None}
+        return json.dumps(present, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingScore:
+    """A score on its way: its id and the body that is sent."""
+
+    id: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteReceipt:
+    """What became of the scores of one or a few requests."""
+
+    accepted: tuple[str, ...] = ()
+    """Ids."""
+    rejected: tuple[tuple[str, str], ...] = ()
+    """(id, why): sending these again would not help."""
+
+
+def takes_arrays(version: str) -> bool:
+    """Tell from the server's version whether it takes arrays of scores."""
+    numbers = version.lstrip("v").split("-")[0].split(".")[:2]
+    if len(numbers) < 2 or not all(number.isdigit() for number in numbers):
+        return True
+    return tuple(int(number) for number in numbers) >= ARRAYS_SINCE
+
+
+async def write_arrays(connection: Connection, scores: Sequence[OutgoingScore]) -> AsyncIterator[WriteReceipt]:
+    """Post arrays of up to 900 KB; yield what became of each (Langfuse 4.59 and later)."""
+    for batch in batches(scores):
+        async for receipt in _write_array(connection, batch):
+            yield receipt
+
+
+async def write_singly(connection: Connection, scores: Sequence[OutgoingScore]) -> AsyncIterator[WriteReceipt]:
+    """Post one score a request, many at a time (before 4.59); yield what became of each group."""
+    for start in range(0, len(scores), _SINGLE_POSTS):
+        group = scores[start : start + _SINGLE_POSTS]
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(_write_one(connection, score)) for score in group]
+        outcomes = list(zip(group, (task.result() for task in running), strict=True))
+        yield WriteReceipt(
+            accepted=tuple(score.id for score, error in outcomes if error is None),
+            rejected=tuple((s.id, str(error)) for s, error in outcomes if isinstance(error, ContentRefused)),
+        )
+        for _, error in outcomes:
+            if error and not isinstance(error, ContentRefused):
+                raise error
+
+
+def batches(scores: Iterable[OutgoingScore]) -> Iterator[tuple[OutgoingScore, ...]]:
+    """Cut into batches whose bodies stay under the bound."""
+    batch: list[OutgoingScore] = []
+    size = 2
+    for score in scores:
+        if batch and size + len(score.body) + 1 > BODY_BYTES:
+            yield tuple(batch)
+            batch, size = [], 2
+        batch.append(score)
+        size += len(score.body) + 1
+    if batch:
+        yield tuple(batch)
+
+
+async def _write_array(connection: Connection, batch: tuple[OutgoingScore, ...]) -> AsyncIterator[WriteReceipt]:
+    """Write a batch; where something in it is refused, halve it until the refused score is found.
+
+    Langfuse does not say which one it refused. Accepted scores are sent twice on the way, which changes nothing.
+    """
+    try:
+        refused = await _post_array(connection, batch)
+    except ContentRefused as exc:
+        refused = str(exc)
+    if refused is None:
+        yield WriteReceipt(accepted=tuple(score.id for score in batch))
+    elif len(batch) == 1:
+        yield WriteReceipt(rejected=((batch[0].id, refused),))
+    else:
+        middle = len(batch) // 2
+        for half in (batch[:middle], batch[middle:]):
+            async for receipt in _write_array(connection, half):
+                yield receipt
+
+
+async def _post_array(connection: Connection, batch: tuple[OutgoingScore, ...]) -> str | None:
+    """Return why something in the batch was refused, None if all was accepted."""
+    body = b"[" + b",".join(score.body for score in batch) + b"]"
+    reply = await connection.ask("write scores", lambda: connection.post(_PATH, body))
+    content = reply.json() if reply.status_code == 207 else {}
+    if not content.get("rejected"):
+        return None
+    return "; ".join(str(error.get("message")) for error in content.get("errors", ())) or "refused without a reason"
+
+
+async def _write_one(connection: Connection, score: OutgoingScore) -> BackendError | None:
+    try:
+        await connection.ask("write scores", lambda: connection.post(_PATH, score.body))
+    except BackendError as exc:
+        return exc
+    return None
