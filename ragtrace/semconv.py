@@ -108,6 +108,7 @@ UnscoredReason = Literal[
     "judge_refused",
     "too_long",
     "over_budget",
+    "metric_failed",
 ]
 """Why a metric has no number."""
 
