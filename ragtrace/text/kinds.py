@@ -1,0 +1,73 @@
+"""Tell statements from questions, refusals, greetings and headings."""
+
+import re
+from collections.abc import Sequence
+
+from ragtrace.model import Sentence, SentenceKind
+from ragtrace.text.refusals import is_refusal
+
+_TRIM = " \t\r\n*_#>\"'“”„«»「」-–—•"
+_HAS_CONTENT = re.compile(r"\w")
+_QUESTION = re.compile(r"[?？؟][!！]?[\"”’»」』）)\]*_\s]*$|(?:です|ます|でしょう|ません|でした|ました)か。?$")
+_LONGEST_GREETING = 160
+
+_GREETINGS = (
+    r"(?:hi|hello|hey|dear \w+|good (?:morning|afternoon|evening|day)|greetings|welcome|you['’]re welcome)",
+    r"thanks?(?: you)?(?: (?:so|very) much)?(?: for [\w ]{1,40})?|no problem|sorry|(?:i|my|we) apologi\w+",
+    r"sure(?: thing)?|of course|certainly|absolutely|(?:great|good|excellent) question",
+    r"(?:i )?(?:do )?hope (?:this|that|it) (?:information )?helps?",
+    r"let me know if [^.!?]{1,80}|feel free to [^.!?]{1,80}",
+    r"(?:is there|can i help|would you like) [^.!?]{1,80}\?|if you (?:have|need) (?:any |further |more )[^.!?]{1,90}",
+    r"here(?: is|['’]s| are) (?:the|your|an?|some) (?:answer|summary|overview|list|information|details?)[^.!?]{0,60}",
+    r"(?:i['’]?m|i am|i['’]d be|i would be)?[^.!?]{0,12}(?:happy|glad) to help[^.!?]{0,40}",
+    r"hallo|guten (?:tag|morgen|abend)|grüß gott|gerne?|natürlich|klar|selbstverständlich|danke(?: schön)?",
+    r"vielen dank[^.!?]{0,40}|bitte(?: schön)?|ich hoffe,? (?:das|dies) hilft[^.!?]{0,40}|(?:viele|liebe) grüße",
+    r"mit freundlichen grüßen|(?:bei|falls sie) (?:weiteren? |noch )?fragen[^.!?]{1,80}",
+    r"здравствуйте|привет|добрый (?:день|вечер)|доброе утро|конечно|разумеется|спасибо(?: за [\w ]{1,40})?",
+    r"пожалуйста|надеюсь,? (?:\w+ )?помо[а-я]*[^.!?]{0,30}|если у вас (?:есть|возникнут|остались) [^.!?]{1,80}",
+    r"обращайтесь[^.!?]{0,40}|с уважением|рад(?:а|ы)? помочь[^.!?]{0,30}",
+    r"你好|您好|大家好|早上好|好的|当然(?:可以)?|當然(?:可以)?|没问题|沒問題|(?:谢谢|謝謝|感谢)[^。！？]{0,12}|不客气",
+    r"希望[^。！？]{0,16}(?:帮助|幫助|帮到您|帮到你)|如(?:果|有|您)[^。！？]{0,24}(?:随时|隨時|欢迎|联系我)[^。！？]{0,24}",
+    r"こんにちは|こんばんは|おはようございます|(?:はい、?)?(?:承知|かしこまり|了解)[^。！？]{0,12}|もちろん(?:です)?",
+    r"[^。！？]{0,16}ありがとうございます|お役に立て[^。！？]{0,16}|(?:他に)?ご(?:不明な?点|質問)[^。！？]{0,36}",
+    r"bonjour|bonsoir|bien sûr|merci(?: beaucoup)?|avec plaisir|hola|buenos días|buenas tardes|claro|por supuesto",
+    r"gracias|de nada|ciao|olá|obrigad[oa]|merhaba|مرحبا|안녕하세요|감사합니다|नमस्ते|สวัสดี\w*",
+)
+_DECORATION = r"[ ,，!！。.:：~～😊🙂👋🎉]*"
+_GREETING = re.compile(
+    rf"(?:{'|'.join(f'(?:{phrase})' for phrase in _GREETINGS)}){_DECORATION}"
+    rf"(?:(?:there|everyone|all|zusammen){_DECORATION})?",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"(?:please|kindly|you (?:may|can|could|might|should)|i (?:recommend|suggest|would)|try |consult|contact|check"
+    r"|for (?:more|further)|to (?:answer|find|get|learn)|if you|could you|without|therefore|so,? i|based on"
+    r"|bitte|wenden|ich (?:empfehle|rate)|пожалуйста|обратитесь|рекоменду|уточните|попробуйте"
+    r"|请|請|建议|建議|您可以|你可以|可以尝试|申し訳|恐れ入り|詳しく|詳細|veuillez|por favor|le recomiendo)"
+    r"|.*(?:ください|お勧めします|おすすめします)[。]?$",
+    re.IGNORECASE,
+)
+
+
+def sentence_kind(text: str, *, is_followed: bool) -> SentenceKind:
+    """Return the kind of a sentence of running text; `is_followed` tells whether another one comes after it."""
+    bare = text.strip(_TRIM)
+    if not _HAS_CONTENT.search(bare):
+        return "greeting"
+    if len(bare) <= _LONGEST_GREETING and _GREETING.fullmatch(bare):
+        return "greeting"
+    if is_refusal(bare):
+        return "refusal"
+    if _QUESTION.search(text[-24:]):
+        return "question"
+    if is_followed and text.rstrip("*_ ").endswith((":", "：")):
+        return "heading"
+    return "statement"
+
+
+def declines(sentences: Sequence[Sentence]) -> bool:
+    """Tell whether a text as a whole declines to answer: it refuses, and what else it says is advice."""
+    if not any(sentence.kind == "refusal" for sentence in sentences):
+        return False
+    claiming = [sentence for sentence in sentences if sentence.kind in ("statement", "row", "code")]
+    return all(_ADVICE.match(sentence.text.strip(_TRIM)) for sentence in claiming)
