@@ -1,1 +1,1 @@
-
+"""Show the whole of ragtrace on real input: a small RAG application, its faults, and what the judge says."""

@@ -1,0 +1,156 @@
+"""What a report says, ready to be shown: no lookups and no arithmetic are left to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from ragtrace.model import ClaimVerdict, SentenceKind
+
+Fate = Literal["received", "cut", "dropped", "changed", "unknown"]
+"""What became of a passage: whole, in part, not at all, in other words, not known."""
+Cause = Literal["retrieval", "delivery", "generation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPiece:
+    """A stretch of a passage."""
+
+    text: str
+    arrived: bool
+    """The generator was sent it."""
+    words: int = 0
+    """Words, or characters of a script without spaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPassage:
+    """A retrieved passage and what of it the generator was sent."""
+
+    number: int
+    """Place in the retrieved list, from 1."""
+    id: str | None
+    fate: Fate
+    share: float | None
+    """Share of the text that arrived, 0–1; None where that is not known."""
+    pieces: tuple[TextPiece, ...]
+    """The text in order, arrived and cut."""
+    left_out: int = 0
+    """Characters at the end that the page leaves out for its size."""
+    supports: bool = False
+    """Some claim of the answer rests on it."""
+    contradicts: bool = False
+    """Some claim of the answer says otherwise."""
+    copies: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownClaim:
+    """A claim, the verdict and why."""
+
+    text: str
+    verdict: ClaimVerdict
+    reason: str | None
+    evidence: tuple[int, ...]
+    """Passage numbers, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSentence:
+    """A sentence as it stands in its text."""
+
+    lead: str
+    """White space and the like between the sentence before and this one."""
+    text: str
+    kind: SentenceKind
+    verdict: ClaimVerdict | None
+    """None where it claims nothing, or was not judged."""
+    claims: tuple[ShownClaim, ...]
+    in_cut_text: int | None = None
+    """Number of the passage whose withheld text says the same, although the judge could not see it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Where an answer went wrong, in words."""
+
+    cause: Cause
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownScore:
+    """A metric of one call: a number, or why there is none."""
+
+    name: str
+    label: str
+    value: float | None
+    unscored: str | None
+    """The reason in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCall:
+    """One answer with everything that a reader needs to agree or disagree."""
+
+    number: int
+    """From 1, worst first."""
+    trace_id: str
+    url: str
+    """The trace in Langfuse."""
+    started_at: datetime
+    language: str
+    """BCP 47 tag, for fonts and screen readers."""
+    question: str
+    answer: tuple[ShownSentence, ...]
+    reference: str | None
+    passages: tuple[ShownPassage, ...] | None
+    """None: which passages there were is unknown."""
+    scores: tuple[ShownScore, ...]
+    findings: tuple[Finding, ...]
+    verdict: str
+    """The summary in a few words: `1 of 3 sentences contradicted`."""
+    severity: Literal["contradicted", "unsupported", "clear", "unscored"]
+    model: str | None
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRates:
+    """One metric over the window."""
+
+    name: str
+    label: str
+    meaning: str
+    mean: float | None
+    """Weighted by one over the inclusion probability; None where nothing was scored."""
+    scored: int
+    unscored: Mapping[str, int]
+    """Calls without a number, by reason."""
+    is_better_high: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything on the page."""
+
+    title: str
+    made_at: datetime
+    base_url: str
+    first_at: datetime | None
+    last_at: datetime | None
+    calls: int
+    """Captured calls in the window."""
+    judged: int
+    """Calls with an outcome `scored`."""
+    waiting: int
+    """Calls that no scorer has looked at."""
+    headline: str
+    obtained: tuple[str, ...]
+    """How the numbers came about: sample, judge, calibration; a sentence each."""
+    rates: tuple[MetricRates, ...]
+    causes: Mapping[Cause, int]
+    """Shown calls by what went wrong; a call may count for several."""
+    reasons: Mapping[str, str]
+    """What each reason for having no number means."""
+    shown: tuple[ShownCall, ...]
