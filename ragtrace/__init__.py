@@ -1,3 +1,31 @@
 """Score what your RAG generator actually saw."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragtrace.capture import configure, flush, prompted, rag_call, rag_function, retrieved, shutdown
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "__version__",
+    "configure",
+    "flush",
+    "prompted",
+    "rag_call",
+    "rag_function",
+    "retrieved",
+    "shutdown",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name where it is first used: `import ragtrace` alone costs nothing."""
+    if name in __all__:
+        return getattr(import_module("ragtrace.capture"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

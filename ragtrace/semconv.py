@@ -29,6 +29,7 @@ LANGFUSE_TRACE_NAME: Final = "langfuse.trace.name"
 LANGFUSE_TRACE_TAGS: Final = "langfuse.trace.tags"
 LANGFUSE_ENVIRONMENT: Final = "langfuse.environment"
 LANGFUSE_RELEASE: Final = "langfuse.release"
+LANGFUSE_IS_APP_ROOT: Final = "langfuse.internal.is_app_root"
 LANGFUSE_PROPAGATED_PREFIX: Final = "langfuse.propagated."
 SESSION_ID: Final = "session.id"
 USER_ID: Final = "user.id"
@@ -44,6 +45,7 @@ META_CAPTURE_PROBABILITY: Final = "ragtrace_capture_probability"
 META_CONFIDENCE: Final = "ragtrace_confidence"
 META_MARKS: Final = "ragtrace_marks"
 META_MODEL: Final = "ragtrace_model"
+META_METADATA_DROPPED: Final = "ragtrace_metadata_dropped"
 
 # Run metadata that a user sets on a chain.
 USER_REFERENCE: Final = "ragtrace_reference"
@@ -57,6 +59,7 @@ MARK_CONTEXTS_UNKNOWN: Final = "contexts_unknown"
 MARK_ABANDONED: Final = "abandoned"
 MARK_ERROR: Final = "error"
 MARK_INDIRECT: Final = "indirect"
+MARK_PROMPT_UNKNOWN: Final = "prompt_unknown"
 MARK_UNREADABLE: Final = "unreadable"
 
 # The environment that ragtrace's own traffic is in, if it is ever traced: never scored.

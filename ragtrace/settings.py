@@ -59,6 +59,12 @@ class Settings(BaseSettings):
     """Longest wait for one answer of Langfuse."""
     openai_base_url: str | None = _alias("OPENAI_BASE_URL")
     openai_api_key: SecretStr | None = _alias("OPENAI_API_KEY")
+    otel_exporter_otlp_endpoint: str | None = _alias("OTEL_EXPORTER_OTLP_ENDPOINT")
+    """Where captured calls go when no Langfuse is named; `/v1/traces` is added."""
+    otel_exporter_otlp_traces_endpoint: str | None = _alias("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    """The same, taken as it is."""
+    otel_exporter_otlp_headers: SecretStr | None = _alias("OTEL_EXPORTER_OTLP_HEADERS")
+    otel_exporter_otlp_traces_headers: SecretStr | None = _alias("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
     environment: str | None = Field(
         default=None,
         validation_alias=AliasChoices("environment", "RAGTRACE_ENVIRONMENT", "LANGFUSE_TRACING_ENVIRONMENT"),

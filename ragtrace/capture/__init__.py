@@ -1,1 +1,34 @@
+"""Capture, in the application, what a generator really received; nothing here can slow or break the program."""
 
+from ragtrace.capture.client import Capture, configure, current, flush, shutdown, submit
+from ragtrace.capture.decorator import rag_function
+from ragtrace.capture.documents import to_passages
+from ragtrace.capture.guard import guard
+from ragtrace.capture.manual import (
+    RagCallScope,
+    collect_retrieved,
+    prompted,
+    rag_call,
+    retrieved,
+    take_retrieved,
+)
+from ragtrace.capture.record import CapturedCall
+
+__all__ = [
+    "Capture",
+    "CapturedCall",
+    "RagCallScope",
+    "collect_retrieved",
+    "configure",
+    "current",
+    "flush",
+    "guard",
+    "prompted",
+    "rag_call",
+    "rag_function",
+    "retrieved",
+    "shutdown",
+    "submit",
+    "take_retrieved",
+    "to_passages",
+]

@@ -1,0 +1,168 @@
+"""Queue finished calls, bounded in bytes, and hand them to one background thread."""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import chain
+from sys import getsizeof
+
+from ragtrace.capture.guard import guard
+from ragtrace.capture.record import CapturedCall
+
+logger = logging.getLogger(__name__)
+
+_LINGER_SECONDS = 0.25
+_PORTION_BYTES = 8_000_000
+_REPORT_SECONDS = 60.0
+_CALL_OVERHEAD_BYTES = 2_000
+_VALUE_OVERHEAD_BYTES = 100
+
+Deliver = Callable[[Sequence[CapturedCall], threading.Event], int]
+"""Delivers calls, blocking, and returns how many were lost; once the event is set it should not wait to try again."""
+
+
+def weigh(call: CapturedCall) -> int:
+    """Estimate the memory that a call keeps alive, in microseconds and not to the byte."""
+    passages = call.passages or ()
+    texts = chain(call.prompt_parts, (p.text for p in passages), (p.text for p in call.candidates))
+    values = sum(len(p.metadata) for p in passages)
+    return (
+        sum(map(getsizeof, texts))
+        + len(call.question)
+        + len(call.answer or "")
+        + values * _VALUE_OVERHEAD_BYTES
+        + _CALL_OVERHEAD_BYTES
+    )
+
+
+class Collector:
+    """A queue and its thread, which starts with the first call and again in a forked child."""
+
+    def __init__(self, deliver: Deliver, *, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        """Most bytes that may wait; more is dropped."""
+        self.closing = threading.Event()
+        """Set once no more calls are taken: whoever waits to try again should stop waiting."""
+        self._deliver = deliver
+        self._reset()
+
+    def put(self, call: CapturedCall) -> None:
+        """Take a call if there is room; never waits for delivery."""
+        size = weigh(call)
+        with self._lock:
+            if self.closing.is_set():
+                self._refuse()
+                return
+            if self._bytes + size > self.limit_bytes:
+                self._overflowed += 1
+                return
+            self._bytes += size
+            self._accepted += 1
+            self._waiting.append((call, size))
+            crowded = self._bytes * 2 > self.limit_bytes
+        if self._thread is None or not self._thread.is_alive():
+            self._start()
+        self._arrived.set()
+        if crowded:
+            self._hurry.set()
+
+    def flush(self, timeout_seconds: float) -> bool:
+        """Wait until what was taken so far is delivered; False if it is not, or some of it was lost."""
+        with self._finished_more:
+            goal, lost = self._accepted, self._lost + self._overflowed
+            self._hurry.set()
+            self._arrived.set()
+            arrived = self._finished_more.wait_for(lambda: self._finished >= goal, timeout_seconds)
+            return arrived and self._lost + self._overflowed == lost
+
+    def close(self, timeout_seconds: float) -> int:
+        """Take no more calls, deliver what waits, and return how many calls were lost for good."""
+        with self._lock:
+            was_open = not self.closing.is_set()
+            self.closing.set()
+        if was_open and self._thread is not None:
+            self.flush(timeout_seconds)
+        with self._lock:
+            return self._accepted - self._finished + self._unreported()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the parent's calls, which the parent delivers, and its lock, which nobody here holds."""
+        closed = self.closing.is_set()
+        self.closing = threading.Event()
+        if closed:
+            self.closing.set()
+        self._reset()
+
+    def _reset(self) -> None:
+        # Guards the counters and the queue. Reentrant, so that a call captured in a signal handler cannot wait for
+        # the very thread that it interrupted.
+        self._lock = threading.RLock()
+        self._finished_more = threading.Condition(self._lock)
+        self._arrived, self._hurry = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self._waiting: deque[tuple[CapturedCall, int]] = deque()
+        self._bytes = self._accepted = self._finished = 0
+        self._lost = self._overflowed = self._refused = self._reported = 0
+        self._reported_at = float("-inf")
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        arrived, hurry = self._arrived, self._hurry
+        while True:
+            arrived.wait()
+            # A short wait gathers calls into one request and keeps this thread out of the way of the program's.
+            hurry.wait(_LINGER_SECONDS)
+            hurry.clear()
+            arrived.clear()
+            while portion := self._take():
+                self._work_off(portion)
+            self._report()
+
+    def _take(self) -> list[tuple[CapturedCall, int]]:
+        portion: list[tuple[CapturedCall, int]] = []
+        size = 0
+        with self._lock:
+            while self._waiting and size < _PORTION_BYTES:
+                portion.append(self._waiting.popleft())
+                size += portion[-1][1]
+        return portion
+
+    def _work_off(self, portion: list[tuple[CapturedCall, int]]) -> None:
+        lost = len(portion)
+        with guard("delivering captured calls"):
+            lost = self._deliver([call for call, _size in portion], self.closing)
+        with self._finished_more:
+            # Bytes count until delivery, so that the bound holds for what is in hand, too.
+            self._bytes -= sum(size for _call, size in portion)
+            self._finished += len(portion)
+            self._lost += lost
+            self._finished_more.notify_all()
+
+    def _refuse(self) -> None:
+        self._refused += 1
+        if self._refused == 1:
+            logger.error("ragtrace: a call was captured after `shutdown()` and is not sent; configure again first")
+
+    def _unreported(self) -> int:
+        return self._lost + self._overflowed - self._reported
+
+    def _report(self) -> None:
+        with self._lock:
+            missing, now = self._unreported(), time.monotonic()
+            if not missing or now - self._reported_at < _REPORT_SECONDS:
+                return
+            self._reported, self._reported_at = self._reported + missing, now
+            overflowed = self._overflowed
+        logger.warning(
+            "ragtrace: %d captured calls were lost (%d in all found the queue full: `capture_queue_bytes`=%d)",
+            missing,
+            overflowed,
+            self.limit_bytes,
+        )

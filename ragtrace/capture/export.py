@@ -1,0 +1,147 @@
+"""Send spans to one OTLP/HTTP endpoint: bounded bodies, bounded retries, nothing raised."""
+
+import logging
+import random
+import threading
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import requests
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk.trace import ReadableSpan
+
+from ragtrace.capture.endpoint import Endpoint
+
+logger = logging.getLogger(__name__)
+
+LARGEST_BODY = 4_500_000
+_CONNECT_SECONDS = 5.0
+_READ_SECONDS = 10.0
+_RETRY_FOR_SECONDS = 45.0
+_LONGEST_DELAY_SECONDS = 15.0
+_FASTEST_COMPRESSION = 1
+_GZIP = 31
+_RETRYABLE = (408, 429, 500, 502, 503, 504)
+_TOO_LARGE = 413
+_DIVISIBLE = (400, _TOO_LARGE)
+_CREDENTIALS = (401, 403)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to keep trying."""
+
+    seconds: float = _RETRY_FOR_SECONDS
+    """Time after which a body is given up."""
+    first_delay_seconds: float = 0.5
+    read_seconds: float = _READ_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    status: int | None
+    """None: no answer."""
+    problem: str
+    retry_after_seconds: float | None = None
+
+
+class Sender:
+    """Posts spans to one endpoint; used from one thread."""
+
+    def __init__(self, endpoint: Endpoint, *, patience: Patience | None = None) -> None:
+        self._endpoint = endpoint
+        self._patience = patience or Patience()
+        self._session = requests.Session()
+        self._complained: set[str] = set()
+
+    def send(self, spans: Sequence[ReadableSpan], closing: threading.Event) -> int:
+        """Deliver spans, trying again where that may help, and return how many were lost.
+
+        Args:
+            spans: Ended spans.
+            closing: Once set, nothing waits to be tried again.
+        """
+        if not spans:
+            return 0
+        body = encode_spans(spans).SerializeToString()
+        if len(body) > LARGEST_BODY and len(spans) > 1:
+            return self._send_halves(spans, closing)
+        reply = self._persist(body, closing)
+        if reply.status is not None and reply.status < 300:
+            return 0
+        if reply.status in _DIVISIBLE and len(spans) > 1:
+            return self._send_halves(spans, closing)
+        self._complain(reply, len(body))
+        return len(spans)
+
+    def _send_halves(self, spans: Sequence[ReadableSpan], closing: threading.Event) -> int:
+        middle = len(spans) // 2
+        return self.send(spans[:middle], closing) + self.send(spans[middle:], closing)
+
+    def _persist(self, body: bytes, closing: threading.Event) -> _Reply:
+        give_up_at = time.monotonic() + self._patience.seconds
+        delay = self._patience.first_delay_seconds
+        while True:
+            was_closing = closing.is_set()
+            reply = self._post(body)
+            if reply.status is not None and reply.status not in _RETRYABLE:
+                return reply
+            pause = reply.retry_after_seconds or delay * random.uniform(0.5, 1.0)
+            if was_closing or time.monotonic() + pause > give_up_at:
+                return reply
+            closing.wait(pause)
+            delay = min(delay * 2, _LONGEST_DELAY_SECONDS)
+
+    def _post(self, body: bytes) -> _Reply:
+        headers = {**self._endpoint.headers, "Content-Type": "application/x-protobuf"}
+        if self._endpoint.is_compressed:
+            packer = zlib.compressobj(_FASTEST_COMPRESSION, wbits=_GZIP)
+            body, headers["Content-Encoding"] = packer.compress(body) + packer.flush(), "gzip"
+        try:
+            response = self._session.post(
+                self._endpoint.url,
+                data=body,
+                headers=headers,
+                timeout=(_CONNECT_SECONDS, self._patience.read_seconds),
+                allow_redirects=False,
+                auth=_keep_headers,
+            )
+        except requests.RequestException as exc:
+            return _Reply(status=None, problem=f"does not answer ({type(exc).__name__})")
+        return _Reply(
+            status=response.status_code,
+            problem=f"answered {response.status_code}",
+            retry_after_seconds=_retry_after(response.headers.get("Retry-After")),
+        )
+
+    def _complain(self, reply: _Reply, size: int) -> None:
+        if reply.problem in self._complained:
+            return
+        self._complained.add(reply.problem)
+        mend = f"check {self._endpoint.mend}"
+        if reply.status == _TOO_LARGE:
+            mend = f"it refuses {size} bytes: lower RAGTRACE_CAPTURE_RECORD_BYTES"
+        elif reply.status in _CREDENTIALS:
+            mend = f"it does not accept the keys: {mend}"
+        logger.error("ragtrace: captured calls are lost: %s %s; %s", self._endpoint.url, reply.problem, mend)
+
+
+def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Stand in for an authentication, so that a `.netrc` entry cannot replace our header."""
+    return request
+
+
+def _retry_after(value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return min(max(seconds, 0.0), _LONGEST_DELAY_SECONDS)

@@ -1,0 +1,72 @@
+"""The one mask over everything that leaves the process; where it fails, content is dropped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ragtrace.model import JsonValue
+
+Mask = Callable[[str], str]
+"""Gets every text that would leave the process and returns what may."""
+
+MASK_FAILED: Final = "[dropped: the mask failed]"
+"""Stands where a text was that the mask could not handle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masked:
+    """A value after masking."""
+
+    value: JsonValue
+    failed: bool
+    """The mask raised, or returned no text, for some part, which is dropped."""
+
+
+def mask_text(mask: Mask | None, text: str) -> str:
+    """Return the text as the mask leaves it, or `MASK_FAILED`."""
+    if mask is None or not text:
+        return text
+    try:
+        masked = mask(text)
+    # The mask is the user's code, and whatever it raises must not let the text out.
+    except Exception:  # noqa: BLE001
+        return MASK_FAILED
+    return masked if isinstance(masked, str) else MASK_FAILED
+
+
+def mask_json(mask: Mask | None, value: JsonValue) -> Masked:
+    """Mask every text and every key of a JSON value."""
+    masked = apply(mask, value)
+    return Masked(value=masked, failed=mask is not None and _holds_failure(masked))
+
+
+def apply(mask: Mask | None, value: JsonValue) -> JsonValue:
+    """Mask every text and every key of a JSON value; numbers stay as they are.
+
+    Numbers that identify somebody (a customer number kept as an integer) are masked as the text that they are
+    written as: where the mask changes that text, the number becomes it.
+    """
+    if mask is None or value is None or isinstance(value, bool):
+        return value
+    match value:
+        case str():
+            return mask_text(mask, value)
+        case list():
+            return [apply(mask, item) for item in value]
+        case dict():
+            return {mask_text(mask, key): apply(mask, item) for key, item in value.items()}
+        case _:
+            written = mask_text(mask, str(value))
+            return value if written == str(value) else written
+
+
+def _holds_failure(value: JsonValue) -> bool:
+    match value:
+        case str():
+            return value == MASK_FAILED
+        case list():
+            return any(_holds_failure(item) for item in value)
+        case dict():
+            return MASK_FAILED in value or any(_holds_failure(item) for item in value.values())
+        case _:
+            return False
