@@ -4,6 +4,8 @@ import atexit
 import logging
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 from weakref import WeakSet
 
@@ -69,6 +71,7 @@ class Capture:
 _alive: WeakSet[Capture] = WeakSet()
 _configured: dict[tuple[str | None, str | None], Capture] = {}
 _default = Capture()
+_override: Capture | None = None
 
 
 def configure(
@@ -139,12 +142,25 @@ def current() -> Capture:
     Raises:
         ConfigError: several are configured, so that a call must name its own.
     """
+    if _override is not None:
+        return _override
     if len(_configured) > 1:
         raise ConfigError(
             f"{len(_configured)} projects are configured and this call names none, so it is not sent: "
             "give the handler or `rag_call` its `client=`"
         )
     return next(iter(_configured.values()), _default)
+
+
+@contextmanager
+def using(capture: Capture) -> Iterator[None]:
+    """Give calls that name no project to this capture, whatever is configured."""
+    global _override
+    outer, _override = _override, capture
+    try:
+        yield
+    finally:
+        _override = outer
 
 
 def _at_exit() -> None:

@@ -1,0 +1,107 @@
+"""A small OTLP/HTTP server on loopback that keeps what it receives and can misbehave on purpose."""
+
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+_GZIP = 31
+
+
+@dataclass(slots=True)
+class OtlpServer:
+    """What arrived, and what to answer next."""
+
+    port: int = 0
+    headers: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    """Every body that came in, refused ones included, decompressed."""
+    accepted: list[bytes] = field(default_factory=list)
+    answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    """Answers to give first, before everything is accepted."""
+    largest_body: int | None = None
+    """Refuse larger bodies with 413."""
+    hang: threading.Event | None = None
+    """Answer nothing before this is set."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def spans(self) -> list[Span]:
+        requests = [ExportTraceServiceRequest.FromString(body) for body in self.accepted]
+        return [
+            s for r in requests for resource in r.resource_spans for scope in resource.scope_spans for s in scope.spans
+        ]
+
+    def attributes(self, index: int = 0) -> dict[str, object]:
+        return attributes(self.spans[index])
+
+
+def attributes(span: Span) -> dict[str, object]:
+    """Return a span's attributes as Python values."""
+    found: dict[str, object] = {}
+    for attribute in span.attributes:
+        kind = attribute.value.WhichOneof("value")
+        if kind == "array_value":
+            found[attribute.key] = [item.string_value for item in attribute.value.array_value.values]
+        else:
+            found[attribute.key] = getattr(attribute.value, str(kind))
+    return found
+
+
+@contextmanager
+def otlp_server() -> Iterator[OtlpServer]:
+    """Run a server for the length of a block."""
+    state = OtlpServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            is_too_large = state.largest_body is not None and len(body) > state.largest_body
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = zlib.decompress(body, wbits=_GZIP)
+            state.headers.append(dict(self.headers))
+            state.bodies.append(body)
+            if state.hang is not None:
+                state.hang.wait()
+            status, headers = state.answers.pop(0) if state.answers else (413 if is_too_large else 200, {})
+            if status == 200:
+                state.accepted.append(body)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_args: object) -> None:
+            return
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+
+        def handle_error(self, *_args: object) -> None:
+            return
+
+    server = Server(("127.0.0.1", 0), Handler)
+    state.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        if state.hang is not None:
+            state.hang.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()

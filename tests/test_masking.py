@@ -1,0 +1,56 @@
+"""The mask over everything that leaves."""
+
+import re
+
+import pytest
+
+from ragtrace.masking import MASK_FAILED, Masked, apply, mask_json, mask_text
+
+SECRET = re.compile(r"[\w.]+@example\.org|\d{4}-\d{4}")
+
+
+def hide(text: str) -> str:
+    return SECRET.sub("***", text)
+
+
+def fail(text: str) -> str:
+    raise LookupError(text)
+
+
+def test_texts_and_keys_at_any_depth_are_masked():
+    """Lists, objects and their keys are masked; what says nothing stays."""
+    value = {"a.sample@example.org": ["4711-0815", {"n": 3, "deep": "x 4711-0815"}], "flag": True, "none": None}
+
+    assert apply(hide, value) == {"***": ["***", {"n": 3, "deep": "x ***"}], "flag": True, "none": None}
+
+
+def test_a_number_that_the_mask_hides_becomes_text():
+    """A customer number kept as an integer is hidden like the same digits in a text."""
+    masked = apply(lambda text: text.replace("47110815", "***"), {"customer": 47110815, "rank": 2})
+
+    assert masked == {"customer": "***", "rank": 2}
+
+
+def test_without_a_mask_nothing_changes():
+    """No mask, no change."""
+    assert mask_json(None, {"a": MASK_FAILED}) == Masked(value={"a": MASK_FAILED}, failed=False)
+
+
+@pytest.mark.parametrize("mask", [fail, lambda text: None, lambda text: b"bytes"])
+def test_where_the_mask_fails_the_text_is_dropped(mask):
+    """A mask that raises, or returns no text, lets nothing out."""
+    assert mask_text(mask, "a.sample@example.org") == MASK_FAILED
+
+
+@pytest.mark.parametrize(
+    ("value", "failed"),
+    [("x", True), (["x"], True), ({"x": 1}, True), ({"": [""]}, False), ([1, None, True], True), ([], False)],
+)
+def test_a_failure_is_reported_wherever_it_happened(value, failed):
+    """The caller learns that something was dropped, so that the record can say so."""
+    assert mask_json(fail, value).failed == failed
+
+
+def test_the_empty_text_needs_no_mask():
+    """Nothing is asked about an empty text."""
+    assert mask_text(fail, "") == ""
