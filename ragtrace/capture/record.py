@@ -39,6 +39,8 @@ class CapturedCall:
     trace_name: str | None = None
     session: str | None = None
     user: str | None = None
+    conversation: str | None = None
+    """Id of the conversation that the answer is a turn of, as the framework knows it."""
     tags: tuple[str, ...] = ()
     environment: str | None = None
     release: str | None = None
