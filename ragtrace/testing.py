@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from ragtrace.capture.in_memory import CapturedCalls
+    from ragtrace.local.in_thread import LocalLangfuse
 
 
 @pytest.fixture
@@ -21,3 +23,13 @@ def captured_calls() -> Iterator[CapturedCalls]:
 
     with capture_in_memory(PipelineConfig(settings=load_settings({}))) as calls:
         yield calls
+
+
+@pytest.fixture
+def local_langfuse(tmp_path: Path) -> Iterator[LocalLangfuse]:
+    """A real Langfuse-compatible server on loopback, empty at the start of each test."""
+    # Imported here: it needs the extra `serve`, and pytest loads this plugin in every run.
+    from ragtrace.local.in_thread import local_langfuse as serve_locally
+
+    with serve_locally(tmp_path / "langfuse.sqlite") as server:
+        yield server
