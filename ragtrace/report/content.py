@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from ragtrace.metrics.diagnosis import Layer
 from ragtrace.model import ClaimVerdict, SentenceKind
 
 Fate = Literal["received", "cut", "dropped", "changed", "unknown"]
 """What became of a passage: whole, in part, not at all, in other words, not known."""
-Cause = Literal["retrieval", "delivery", "generation"]
+Severity = Literal["contradicted", "unsupported", "clear", "unscored"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +20,6 @@ class TextPiece:
     text: str
     arrived: bool
     """The generator was sent it."""
-    words: int = 0
-    """Words, or characters of a script without spaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +40,8 @@ class ShownPassage:
     """Some claim of the answer rests on it."""
     contradicts: bool = False
     """Some claim of the answer says otherwise."""
+    holds_reference: bool = False
+    """Its withheld text holds a part of the reference that no received text holds."""
     copies: int = 1
 
 
@@ -74,7 +75,7 @@ class ShownSentence:
 class Finding:
     """Where an answer went wrong, in words."""
 
-    cause: Cause
+    layer: Layer
     text: str
 
 
@@ -110,7 +111,7 @@ class ShownCall:
     findings: tuple[Finding, ...]
     verdict: str
     """The summary in a few words: `1 of 3 sentences contradicted`."""
-    severity: Literal["contradicted", "unsupported", "clear", "unscored"]
+    severity: Severity
     model: str | None
     tags: tuple[str, ...]
 
@@ -127,7 +128,18 @@ class MetricRates:
     scored: int
     unscored: Mapping[str, int]
     """Calls without a number, by reason."""
-    is_better_high: bool
+    is_headline: bool
+    """Stands in large type on top."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseCount:
+    """How often something went wrong at one place on the way from question to answer."""
+
+    layer: Layer
+    title: str
+    text: str
+    calls: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,14 +155,12 @@ class Report:
     """Captured calls in the window."""
     judged: int
     """Calls with an outcome `scored`."""
-    waiting: int
-    """Calls that no scorer has looked at."""
+    unseen: int
+    """Calls without an outcome: not sampled, or no scorer came to them yet."""
     headline: str
     obtained: tuple[str, ...]
     """How the numbers came about: sample, judge, calibration; a sentence each."""
     rates: tuple[MetricRates, ...]
-    causes: Mapping[Cause, int]
-    """Shown calls by what went wrong; a call may count for several."""
-    reasons: Mapping[str, str]
-    """What each reason for having no number means."""
+    causes: tuple[CauseCount, ...]
+    """All judged calls of the window by what went wrong; a call may count for several."""
     shown: tuple[ShownCall, ...]

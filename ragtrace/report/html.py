@@ -1,0 +1,79 @@
+"""Write a report as one HTML page that needs nothing else: no script, no font, no picture from elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ragtrace import __version__
+from ragtrace.report import words
+from ragtrace.report.content import Report, ShownCall
+
+PAGE_BYTES = 4_500_000
+"""Largest page; answers beyond are left out, the worst stay."""
+_OPEN_CALLS = 3
+_OVERHEAD_A_CALL = 3_000
+_BYTES_A_CHARACTER = 3
+
+
+def render_page(report: Report) -> str:
+    """Return the page; text of passages, answers and questions is escaped, whatever it holds."""
+    bounded = replace(report, shown=within(report.shown, PAGE_BYTES))
+    template = _environment().get_template("page.html.j2")
+    return template.render(report=bounded, version=__version__, opened=_OPEN_CALLS)
+
+
+def within(calls: Sequence[ShownCall], limit: int) -> tuple[ShownCall, ...]:
+    """Return the first calls whose page stays under so many bytes."""
+    kept: list[ShownCall] = []
+    used = 0
+    for call in calls:
+        used += _weigh(call)
+        if used > limit:
+            break
+        kept.append(call)
+    return tuple(kept)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("ragtrace.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = (Path(__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
+    # Our own file, not user text: inside <style> the quotes of font names must stay quotes.
+    environment.globals["style"] = Markup(style)
+    environment.filters.update(
+        window=words.window,
+        counted=words.counted,
+        shown_of=words.shown_of,
+        moment=words.moment,
+        reason=words.reason,
+        verdict=words.VERDICTS.__getitem__,
+        fate=words.fate,
+        amount=words.amount,
+        passages_title=words.passages_title,
+        percent_number=_percent_number,
+    )
+    return environment
+
+
+def _percent_number(share: float) -> str:
+    """Write a share as a percentage that is 0 or 100 only where it is so exactly."""
+    rounded = f"{share * 100:.0f}"
+    return f"{share * 100:.1f}" if rounded in ("0", "100") and share not in (0.0, 1.0) else rounded
+
+
+def _weigh(call: ShownCall) -> int:
+    claims = sum(len(claim.text) + len(claim.reason or "") + 400 for s in call.answer for claim in s.claims)
+    texts = sum(len(piece.text) for passage in call.passages or () for piece in passage.pieces)
+    answer = sum(2 * len(sentence.text) + 300 for sentence in call.answer)
+    written = len(call.question) + len(call.reference or "") + answer + claims + texts
+    return _BYTES_A_CHARACTER * written + 600 * len(call.passages or ()) + _OVERHEAD_A_CALL

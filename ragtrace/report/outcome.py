@@ -1,0 +1,114 @@
+"""Read back what the scorer wrote with `rag_outcome`: sentences, claims, the judge."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from ragtrace.langfuse import StoredScore
+from ragtrace.model import ClaimVerdict, JsonValue, SentenceKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredClaim:
+    """A claim as it was stored."""
+
+    text: str
+    verdict: ClaimVerdict
+    evidence: tuple[int, ...]
+    """Indexes of passages, from 0."""
+    withheld_evidence: tuple[int, ...]
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSentence:
+    """A sentence as it was stored."""
+
+    start: int
+    end: int
+    kind: SentenceKind
+    verdict: ClaimVerdict | None
+    claims: tuple[StoredClaim, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the scorer concluded about one call."""
+
+    value: str
+    """`scored`, or why not."""
+    unscored: Mapping[str, str] = field(default_factory=dict)
+    """Reason by metric."""
+    answer: tuple[StoredSentence, ...] = ()
+    reference: tuple[StoredSentence, ...] = ()
+    judge_model: str | None = None
+    judge_fingerprint: str | None = None
+    inclusion_probability: float = 1.0
+
+
+def read_outcome(score: StoredScore) -> Outcome:
+    """Read a `rag_outcome`; what is missing or of another type is left out, not guessed."""
+    metadata = score.metadata
+    judge = metadata.get("judge")
+    named = judge if isinstance(judge, dict) else {}
+    probability = metadata.get("inclusion_probability")
+    unscored = metadata.get("unscored")
+    return Outcome(
+        value=str(score.value),
+        unscored={name: str(reason) for name, reason in unscored.items()} if isinstance(unscored, dict) else {},
+        answer=tuple(_sentences(metadata.get("sentences"))),
+        reference=tuple(_sentences(metadata.get("reference_sentences"))),
+        judge_model=_text(named.get("model")),
+        judge_fingerprint=_text(named.get("fingerprint")),
+        inclusion_probability=probability if isinstance(probability, float) and 0 < probability <= 1 else 1.0,
+    )
+
+
+def _sentences(value: JsonValue) -> Iterable[StoredSentence]:
+    return (
+        StoredSentence(
+            start=_whole(record.get("start")),
+            end=_whole(record.get("end")),
+            kind=_kind(record.get("kind")),
+            verdict=_verdict(record.get("verdict")),
+            claims=tuple(_claims(record.get("claims"))),
+        )
+        for record in _objects(value)
+    )
+
+
+def _claims(value: JsonValue) -> Iterable[StoredClaim]:
+    for record in _objects(value):
+        verdict = _verdict(record.get("verdict"))
+        if verdict is not None:
+            yield StoredClaim(
+                text=_text(record.get("text")) or "",
+                verdict=verdict,
+                evidence=_wholes(record.get("evidence")),
+                withheld_evidence=_wholes(record.get("withheld_evidence")),
+                reason=_text(record.get("reason")),
+            )
+
+
+def _objects(value: JsonValue) -> list[dict[str, JsonValue]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _whole(value: JsonValue) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _wholes(value: JsonValue) -> tuple[int, ...]:
+    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, list) else ()
+
+
+def _verdict(value: JsonValue) -> ClaimVerdict | None:
+    return next((verdict for verdict in get_args(ClaimVerdict) if verdict == value), None)
+
+
+def _kind(value: JsonValue) -> SentenceKind:
+    return next((kind for kind in get_args(SentenceKind) if kind == value), "statement")

@@ -1,0 +1,102 @@
+"""Sum a window up: means, counts, reasons, and how the numbers came about."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ragtrace import semconv
+from ragtrace.report import words
+from ragtrace.report.content import MetricRates
+from ragtrace.report.records import CallRecord
+from ragtrace.report.words import plural
+
+
+def summarise(records: Sequence[CallRecord]) -> tuple[MetricRates, ...]:
+    """Return the rates of each metric that any call has a number or a reason for; headline metrics first."""
+    present = {name for record in records for name in _names(record)}
+    ordered = [*words.HEADLINE_METRICS, *(name for name in words.LABELS if name in present), *sorted(present)]
+    return tuple(_rates(name, records) for name in dict.fromkeys(ordered))
+
+
+def weighted_mean(name: str, records: Sequence[CallRecord]) -> float | None:
+    """Return Hájek's mean: each call weighs one over the probability that it was judged; None without numbers."""
+    scored = [(record.weight, record.scores[name]) for record in records if name in record.scores]
+    weights = sum(weight for weight, _ in scored)
+    return sum(weight * value for weight, value in scored) / weights if scored else None
+
+
+def headline(records: Sequence[CallRecord]) -> str:
+    """Say the one thing that matters most."""
+    judged = [r.scores[semconv.HALLUCINATION_RATE] for r in records if semconv.HALLUCINATION_RATE in r.scores]
+    if not judged:
+        return "No answer has been judged yet." if records else "Nothing was captured in this window."
+    wrong = sum(rate > 0 for rate in judged)
+    if not wrong:
+        return f"All {plural(len(judged), 'judged answer')} kept to what the generator was sent."
+    say = "says" if wrong == 1 else "say"
+    return f"{wrong:,} of {plural(len(judged), 'judged answer')} {say} more than the generator was told."
+
+
+def obtained(records: Sequence[CallRecord]) -> tuple[str, ...]:
+    """Say how the numbers came about: sample, judge, calibration."""
+    seen = [record for record in records if record.outcome]
+    if not seen:
+        return ("No scorer has looked at these answers: run `ragtrace score`.",)
+    return (_sample(records, seen), _judges(seen), _trust())
+
+
+def _rates(name: str, records: Sequence[CallRecord]) -> MetricRates:
+    reasons = Counter(
+        record.outcome.unscored[name]
+        for record in records
+        if record.outcome and name in record.outcome.unscored and name not in record.scores
+    )
+    return MetricRates(
+        name=name,
+        label=words.label(name),
+        meaning=words.meaning(name),
+        mean=weighted_mean(name, records),
+        scored=sum(name in record.scores for record in records),
+        unscored=dict(reasons.most_common()),
+        is_headline=name in words.HEADLINE_METRICS,
+    )
+
+
+def _names(record: CallRecord) -> Sequence[str]:
+    return (*record.scores, *(record.outcome.unscored if record.outcome else ()))
+
+
+def _sample(records: Sequence[CallRecord], seen: Sequence[CallRecord]) -> str:
+    if len(seen) == len(records) and all(record.weight == 1.0 for record in seen):
+        return f"Sample: none was drawn, all {plural(len(records), 'captured answer')} went to the scorer."
+    return (
+        f"Sample: {len(seen):,} of {plural(len(records), 'captured answer')} went to the scorer, chosen by a hash of "
+        "the trace id; in the means each weighs one over its probability of being chosen."
+    )
+
+
+def _judges(seen: Sequence[CallRecord]) -> str:
+    counts = Counter(_judge(record) for record in seen if record.outcome and record.outcome.judge_model)
+    if not counts:
+        return "Judge: none was needed; no answer could be judged."
+    if len(counts) == 1:
+        return f"Judge: {next(iter(counts))} compared each sentence with the text that the generator was really sent."
+    spoken = "; ".join(f"{name} ({plural(count, 'answer')})" for name, count in counts.most_common())
+    return f"Judges: {spoken}. Their numbers do not mix: compare only answers of one judge."
+
+
+def _judge(record: CallRecord) -> str:
+    outcome = record.outcome
+    fingerprint = outcome.judge_fingerprint if outcome else None
+    return f"{outcome.judge_model if outcome else None}" + (f" (fingerprint {fingerprint[:8]})" if fingerprint else "")
+
+
+def _trust() -> str:
+    return (
+        "Calibration: nobody has compared this judge with people on these answers. Take the rates for comparing one "
+        "week with another and for finding answers to read, not as the truth."
+    )
+
+
+def outcome_counts(records: Sequence[CallRecord]) -> Mapping[str, int]:
+    """Count outcomes: `scored`, or the first reason why not."""
+    return Counter(record.outcome.value for record in records if record.outcome)

@@ -1,0 +1,36 @@
+"""One call as the window lists it: its row, its scores, its outcome; and which of two is worse."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ragtrace import semconv
+from ragtrace.report.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """What is known of a call without reading its content."""
+
+    trace_id: str
+    observation_id: str
+    started_at: datetime
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """Numbers by metric."""
+    outcome: Outcome | None = None
+    """None: no scorer came to it, or it was not sampled."""
+
+    @property
+    def weight(self) -> float:
+        """How many captured calls this one stands for."""
+        return 1.0 / self.outcome.inclusion_probability if self.outcome else 1.0
+
+
+def badness(record: CallRecord) -> tuple[float, float, float, float]:
+    """Return a key that sorts the worst call first, and among equals the latest."""
+    return (
+        -record.scores.get(semconv.HALLUCINATION_RATE, 0.0),
+        -record.scores.get(semconv.CONTRADICTION_RATE, 0.0),
+        record.scores.get(semconv.CONTEXT_RECALL, 1.0),
+        -record.started_at.timestamp(),
+    )
