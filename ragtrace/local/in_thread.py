@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
 from ragtrace.local.app import Generation, make_app
 from ragtrace.local.faults import Faults
@@ -26,7 +27,8 @@ class LocalLangfuse:
 @contextmanager
 def local_langfuse(path: Path, *, emulate: Generation = "4.59") -> Iterator[LocalLangfuse]:
     """Serve the SQLite file at `path` on a free loopback port while the block runs."""
-    public_key, secret_key = "pk-local", "sk-local"
+    # The Langfuse SDK keeps one client a public key for the whole process, its URL included.
+    public_key, secret_key = f"pk-{token_hex(4)}", f"sk-{token_hex(4)}"
     with Store(path) as store:
         faults = Faults()
         app = make_app(store, public_key=public_key, secret_key=secret_key, emulate=emulate, faults=faults)

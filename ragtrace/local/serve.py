@@ -1,15 +1,18 @@
 """Run the server: in the foreground for `ragtrace serve`, on a thread for tests and the demo."""
 
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragtrace.local.app import LOOPBACK
+from ragtrace.local.store import Store
 
 _POLL_SECONDS = 0.002
 
@@ -41,6 +44,19 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def open_store(path: Path) -> Store:
+    """Open or create the file and its folder.
+
+    Raises:
+        ServeError: it cannot be.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Store(path)
+    except (OSError, sqlite3.Error) as error:
+        raise ServeError(f"--db {path}: {error}; name another file") from None
+
+
 def base_url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -61,7 +77,8 @@ def run(
             server.should_exit = True
 
     server = uvicorn.Server(_config(watch, callback=stop_when_idle))
-    with listener:
+    # uvicorn stops in good order on Ctrl-C, then passes it on.
+    with listener, suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
 
 

@@ -23,7 +23,7 @@ class Store:
         """Open or create the file.
 
         Raises:
-            sqlite3.DatabaseError: the file is no database, or cannot be opened.
+            sqlite3.Error: the file is no database of ours, or cannot be opened.
         """
         self.now_ms = now_ms
         self._database = Database(path)

@@ -53,22 +53,29 @@ class Database:
         """Open or create the file.
 
         Raises:
-            sqlite3.DatabaseError: the file is no database, or cannot be opened.
+            sqlite3.Error: the file is no database of ours, or cannot be opened.
         """
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._connection.row_factory = sqlite3.Row
         # Guards the connection: a transaction of one thread must not take in another thread's statements.
         self._lock = threading.RLock()
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._create()
+        try:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._create()
+        except sqlite3.Error:
+            self._connection.close()
+            raise
 
     def _create(self) -> None:
         with self.transaction() as connection:
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+            elif version != _SCHEMA_VERSION:
+                raise sqlite3.DatabaseError(f"its tables have version {version}, not {_SCHEMA_VERSION}")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
