@@ -42,6 +42,17 @@ def _clean(value: JsonValue) -> JsonValue:
     return value
 
 
+def clean_object(value: Mapping[str, JsonValue]) -> JsonObject:
+    """Return a copy without lone surrogates: one of them makes Langfuse lose a whole second of writes."""
+    return {without_surrogates(key): _clean(item) for key, item in value.items()}
+
+
+def dump(value: Mapping[str, JsonValue]) -> bytes:
+    """Return compact JSON text; a NaN raises ValueError."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
+
+
 def metadata_value(metadata: Mapping[str, JsonValue], key: str) -> JsonValue:
     """Return a metadata value whether the server gave JSON or the text of JSON."""
     value = metadata.get(key)

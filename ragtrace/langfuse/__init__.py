@@ -1,4 +1,4 @@
-"""Everything that goes to and comes from Langfuse; the only importer of its SDK."""
+"""Everything that goes to and comes from Langfuse."""
 
 from ragtrace.langfuse.api import LangfuseApi, Project, Server, open_langfuse
 from ragtrace.langfuse.connection import Connection, RetryPolicy

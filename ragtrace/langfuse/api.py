@@ -6,12 +6,15 @@ from types import TracebackType
 from typing import Self
 
 from ragtrace.extract import ObservationRow
-from ragtrace.langfuse import observations, scores, write
-from ragtrace.langfuse.connection import ONCE, Connection, RetryPolicy
+from ragtrace.langfuse import border, observations, scores, write
+from ragtrace.langfuse.connection import Connection, JsonObject, RetryPolicy
 from ragtrace.langfuse.observations import CallQuery, FetchedBatch
 from ragtrace.langfuse.scores import ScoreQuery, StoredScore
 from ragtrace.langfuse.write import OutgoingScore, WriteReceipt
 from ragtrace.settings import Settings
+
+_VERSION = "say its version"
+_PROJECT = "name the project"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +54,26 @@ class LangfuseApi:
     async def health(self) -> Server:
         """Ask which version answers; once in the life of this object."""
         if self._server is None:
-            sdk = self.connection.sdk
-            reply = await self.connection.ask("say its version", lambda: sdk.health.health(request_options=ONCE))
-            self._server = Server(version=reply.version, takes_score_arrays=write.takes_arrays(reply.version))
+            reply = await self.connection.get(_VERSION, "api/public/health")
+            version = self._text(_VERSION, reply, "version")
+            self._server = Server(version=version, takes_score_arrays=write.takes_arrays(version))
         return self._server
 
     async def project(self) -> Project | None:
         """Return the project that the keys are of, None where Langfuse names none."""
-        sdk = self.connection.sdk
-        reply = await self.connection.ask("name the project", lambda: sdk.projects.get(request_options=ONCE))
-        return Project(id=reply.data[0].id, name=reply.data[0].name) if reply.data else None
+        reply = await self.connection.get(_PROJECT, "api/public/projects")
+        listed = reply.get("data")
+        first = listed[0] if isinstance(listed, list) and listed else None
+        if not isinstance(first, dict):
+            return None
+        return Project(id=self._text(_PROJECT, first, "id"), name=self._text(_PROJECT, first, "name"))
+
+    def _text(self, purpose: str, reply: JsonObject, key: str) -> str:
+        value = reply.get(key)
+        if not isinstance(value, str):
+            malformed = border.MalformedError(f"no {key}")
+            raise border.describe(malformed, base_url=self.connection.base_url, purpose=purpose)
+        return value
 
     def list_calls(self, query: CallQuery) -> AsyncIterator[tuple[ObservationRow, ...]]:
         """Yield pages of observations without content, newest first; an id may come twice."""

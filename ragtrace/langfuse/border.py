@@ -1,20 +1,37 @@
-"""Turn what goes wrong between us and Langfuse into our two errors; the only place that knows the SDK's."""
+"""Turn what goes wrong between us and Langfuse into our two errors."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 import httpx
-from langfuse.api.core.api_error import ApiError
-from pydantic import ValidationError
 
 from ragtrace.errors import BackendError, BackendRejected, BackendUnavailable, ConfigError
 
-FOREIGN = (ApiError, httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValidationError)
-"""Everything that a request may raise."""
 _COME_AGAIN = frozenset({408, 409, 425, 429})
 _TOO_LARGE = frozenset({413, 422, 524})
+_REDIRECTS = range(300, 400)
 _LONGEST_SHOWN = 200
+
+
+class StatusError(Exception):
+    """An answer that is not a success."""
+
+    def __init__(self, status: int, *, headers: Mapping[str, str], body: object) -> None:
+        super().__init__(status)
+        self.status = status
+        self.headers = headers
+        """Keys in lower case."""
+        self.body = body
+        """Parsed JSON, else the text."""
+
+
+class MalformedError(Exception):
+    """An answer that says success and is not what Langfuse answers."""
+
+
+FOREIGN = (StatusError, MalformedError, httpx.HTTPError, httpx.InvalidURL, TimeoutError)
+"""Everything that a request may raise."""
 
 
 class ContentRefused(BackendRejected):
@@ -29,7 +46,7 @@ def describe(exc: Exception, *, base_url: str, purpose: str) -> BackendError | C
     """Return our error for a foreign one: what we were doing, what came back, what to do."""
     where = f"LANGFUSE_BASE_URL={base_url!r}"
     match exc:
-        case ApiError():
+        case StatusError():
             return _from_status(exc, where=where, purpose=purpose)
         case httpx.InvalidURL() | httpx.UnsupportedProtocol():
             return ConfigError(f"{where}: expected a URL such as https://cloud.langfuse.com")
@@ -51,21 +68,19 @@ def describe(exc: Exception, *, base_url: str, purpose: str) -> BackendError | C
 
 def is_transient(exc: Exception) -> bool:
     """Tell whether the same request may succeed later."""
-    if isinstance(exc, ApiError):
-        status = exc.status_code or 0
-        return status in _COME_AGAIN or (status >= 500 and status not in _TOO_LARGE)
+    if isinstance(exc, StatusError):
+        return exc.status in _COME_AGAIN or (exc.status >= 500 and exc.status not in _TOO_LARGE)
     return isinstance(exc, TimeoutError | httpx.TransportError) and not isinstance(exc, httpx.UnsupportedProtocol)
 
 
 def is_rate_limit(exc: Exception) -> bool:
     """Tell whether Langfuse asked for fewer requests."""
-    return isinstance(exc, ApiError) and exc.status_code == 429
+    return isinstance(exc, StatusError) and exc.status == 429
 
 
 def retry_after_seconds(exc: Exception, now: datetime) -> float:
     """Return how long Langfuse asked us to wait; 0 if it did not say."""
-    headers = {k.lower(): v for k, v in (exc.headers or {}).items()} if isinstance(exc, ApiError) else {}
-    stated = headers.get("retry-after", "").strip()
+    stated = exc.headers.get("retry-after", "").strip() if isinstance(exc, StatusError) else ""
     if stated.replace(".", "", 1).isdigit():
         return float(stated)
     try:
@@ -74,8 +89,8 @@ def retry_after_seconds(exc: Exception, now: datetime) -> float:
         return 0.0
 
 
-def _from_status(exc: ApiError, *, where: str, purpose: str) -> BackendError:
-    status, said = exc.status_code or 0, _message(exc.body)
+def _from_status(exc: StatusError, *, where: str, purpose: str) -> BackendError:
+    status, said = exc.status, _message(exc.body)
     if status == 401:
         return BackendRejected(
             f"{where}: keys refused (401): check LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY; both must be of one "
@@ -93,14 +108,14 @@ def _from_status(exc: ApiError, *, where: str, purpose: str) -> BackendError:
     return _refusal(exc, where=where, purpose=purpose)
 
 
-def _refusal(exc: ApiError, *, where: str, purpose: str) -> BackendRejected:
-    status, said = exc.status_code or 0, _message(exc.body)
+def _refusal(exc: StatusError, *, where: str, purpose: str) -> BackendRejected:
+    status, said = exc.status, _message(exc.body)
     if status in _TOO_LARGE:
         return TooLarge(f"{where}: too much at once to {purpose} ({status}): {said}")
     if status >= 400:
         return ContentRefused(f"{where}: refused to {purpose} ({status}): {said}")
-    if status >= 300:
-        target = (exc.headers or {}).get("location", "another URL")
+    if status in _REDIRECTS:
+        target = exc.headers.get("location", "another URL")
         return BackendRejected(f"{where}: redirects to {_short(target)}: set LANGFUSE_BASE_URL to where it leads")
     return _not_langfuse(where, purpose)
 

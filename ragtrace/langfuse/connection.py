@@ -1,24 +1,26 @@
-"""One HTTP connection pool to one Langfuse project, with the one retry loop around every request."""
+"""One HTTP connection pool to one Langfuse project, with the one retry loop around every request.
+
+Not through Langfuse's SDK: it parses a list of 100 scores in 1.7 s of CPU (17 ms a score, measured with 5.0.4), takes
+2 s to import, and cannot post the single scores that servers before 4.59 need.
+"""
 
 import asyncio
+import json
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
-from langfuse.api.client import AsyncLangfuseAPI
-from langfuse.api.core.api_error import ApiError
-from langfuse.api.core.request_options import RequestOptions
 
 from ragtrace import __version__
 from ragtrace.langfuse import border
+from ragtrace.model import JsonValue
 
-ONCE: RequestOptions = {"max_retries": 0}
-"""Switches the SDK's own retries off: they would multiply with ours."""
+JsonObject = dict[str, JsonValue]
 T = TypeVar("T")
 
 
@@ -66,9 +68,6 @@ class Connection:
             limits=httpx.Limits(max_connections=64, max_keepalive_connections=64),
             transport=transport,
         )
-        self.sdk = AsyncLangfuseAPI(
-            base_url=self.base_url, username=public_key, password=secret_key, httpx_client=self._http
-        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -82,37 +81,42 @@ class Connection:
         """Close the connections."""
         await self._http.aclose()
 
-    async def post(self, path: str, body: bytes) -> httpx.Response:
-        """Post JSON that is already text; an answer of 300 or more is raised as the SDK would."""
-        reply = await self._http.post(
-            f"{self.base_url}/{path}", content=body, headers={"content-type": "application/json"}
-        )
-        if reply.status_code >= 300:
-            try:
-                content = reply.json()
-            except ValueError:
-                content = reply.text
-            raise ApiError(status_code=reply.status_code, headers=dict(reply.headers), body=content)
-        return reply
-
-    async def ask(self, purpose: str, send: Callable[[], Awaitable[T]]) -> T:
-        """Send a request until it is answered, refused, or the tries are used up.
+    async def get(
+        self, purpose: str, path: str, parameters: Mapping[str, str | int | None] | None = None
+    ) -> JsonObject:
+        """Return the JSON object that Langfuse answers.
 
         Args:
             purpose: What the request is for, as it stands after "to" in an error message.
+            path: Below the base URL.
+            parameters: Query; None values are left out.
 
         Raises:
             BackendUnavailable: no useful answer after all tries.
             BackendRejected: refused; `border.TooLarge` where a smaller request may do.
             ConfigError: the base URL is none.
         """
+        present = {key: value for key, value in (parameters or {}).items() if value is not None}
+        return await self._ask(purpose, lambda: self._http.get(f"{self.base_url}/{path}", params=present), _object_of)
+
+    async def post(self, purpose: str, path: str, body: bytes) -> httpx.Response:
+        """Post JSON that is already text; raises as `get` does."""
+        headers = {"content-type": "application/json"}
+        return await self._ask(
+            purpose, lambda: self._http.post(f"{self.base_url}/{path}", content=body, headers=headers), _itself
+        )
+
+    async def _ask(
+        self, purpose: str, send: Callable[[], Awaitable[httpx.Response]], read: Callable[[httpx.Response], T]
+    ) -> T:
+        """Send a request until it is answered, refused, or the tries are used up."""
         failures = rate_limits = 0
         while True:
             await self._wait_for_turn()
             try:
                 self.requests += 1
                 async with asyncio.timeout(self.policy.timeout_seconds):
-                    return await send()
+                    return read(_checked(await send()))
             except border.FOREIGN as exc:
                 is_limit = border.is_rate_limit(exc)
                 rate_limits, failures = rate_limits + is_limit, failures + (not is_limit)
@@ -138,3 +142,27 @@ class Connection:
         doubled = min(policy.first_pause_seconds * 2 ** (tries - 1), policy.longest_pause_seconds)
         spread = doubled * (0.5 + policy.jitter() / 2)
         return asked + policy.jitter() * min(asked, 1.0) if asked else spread
+
+
+def _checked(reply: httpx.Response) -> httpx.Response:
+    if reply.status_code < 300:
+        return reply
+    try:
+        body = reply.json()
+    except ValueError:
+        body = reply.text
+    raise border.StatusError(reply.status_code, headers=reply.headers, body=body)
+
+
+def _object_of(reply: httpx.Response) -> JsonObject:
+    try:
+        content = json.loads(reply.content)
+    except ValueError as exc:
+        raise border.MalformedError(f"not JSON: {exc}") from exc
+    if not isinstance(content, dict):
+        raise border.MalformedError("not a JSON object")
+    return content
+
+
+def _itself(reply: httpx.Response) -> httpx.Response:
+    return reply

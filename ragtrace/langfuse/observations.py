@@ -3,13 +3,12 @@
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from langfuse.api import ObservationV2
-
-from ragtrace.extract import ObservationRow
+from ragtrace.extract import ObservationRow, json_text
+from ragtrace.langfuse import wire
 from ragtrace.langfuse.border import TooLarge
-from ragtrace.langfuse.connection import ONCE, Connection
+from ragtrace.langfuse.connection import Connection, JsonObject
 from ragtrace.model import JsonValue
 from ragtrace.semconv import META_PROMPT_LENGTH, SPAN_NAME
 
@@ -19,6 +18,7 @@ BATCH_BYTES = 3_000_000
 """Content asked for in one request; Langfuse Cloud answers at most 5 MB."""
 BATCH_ROWS = 120
 """Ids in one request: they travel in the URL, which proxies cut at 8 KB."""
+_PATH = "api/public/v2/observations"
 _LIST_FIELDS = "core,basic,metadata,trace_context"
 _CONTENT_FIELDS = "core,basic,io,metadata,model,trace_context"
 _UNKNOWN_LENGTH = 12_000
@@ -174,13 +174,10 @@ async def _by_id(connection: Connection, batch: tuple[ObservationRow, ...]) -> d
 async def _request(
     connection: Connection, filter_text: str, *, fields: str, limit: int, cursor: str | None, purpose: str
 ) -> tuple[tuple[ObservationRow, ...], str | None]:
-    reply = await connection.ask(
-        purpose,
-        lambda: connection.sdk.observations.get_many(
-            fields=fields, filter=filter_text, limit=limit, cursor=cursor, request_options=ONCE
-        ),
+    reply = await connection.get(
+        purpose, _PATH, {"fields": fields, "filter": filter_text, "limit": limit, "cursor": cursor}
     )
-    return tuple(_row(observation) for observation in reply.data), reply.meta.cursor or None
+    return wire.page(connection, purpose, reply, _row)
 
 
 def _expected_bytes(row: ObservationRow) -> float:
@@ -189,37 +186,34 @@ def _expected_bytes(row: ObservationRow) -> float:
     return characters * _BYTES_PER_CHARACTER + _OVERHEAD
 
 
-def _row(observation: ObservationV2) -> ObservationRow:
+def _row(observation: JsonObject) -> ObservationRow:
+    tags, metadata, end = observation.get("tags"), observation.get("metadata"), observation.get("endTime")
     return ObservationRow(
-        id=observation.id,
-        trace_id=observation.trace_id or "",
-        name=observation.name or "",
-        type=observation.type.upper(),
-        start_time=_utc(observation.start_time),
-        end_time=_utc(observation.end_time) if observation.end_time else None,
-        parent_id=observation.parent_observation_id or None,
-        input=_raw(observation.input),
-        output=_raw(observation.output),
-        metadata=observation.metadata or {},
-        environment=observation.environment or None,
-        user_id=observation.user_id or None,
-        session_id=observation.session_id or None,
-        tags=tuple(observation.tags or ()),
-        release=observation.release or None,
-        trace_name=observation.trace_name or None,
-        model=observation.model or (observation.model_extra or {}).get("providedModelName") or None,
-        level=observation.level.value if observation.level else None,
-        status_message=observation.status_message or None,
+        id=wire.text(observation["id"]),
+        trace_id=wire.text(observation.get("traceId") or ""),
+        name=wire.text(observation.get("name") or ""),
+        type=wire.text(observation["type"]).upper(),
+        start_time=wire.moment(observation["startTime"]),
+        end_time=wire.moment(end) if end else None,
+        parent_id=wire.known(observation.get("parentObservationId")),
+        input=_raw(observation.get("input")),
+        output=_raw(observation.get("output")),
+        metadata=metadata if isinstance(metadata, dict) else {},
+        environment=wire.known(observation.get("environment")),
+        user_id=wire.known(observation.get("userId")),
+        session_id=wire.known(observation.get("sessionId")),
+        tags=json_text.as_strings(tags) if isinstance(tags, list) else (),
+        release=wire.known(observation.get("release")),
+        trace_name=wire.known(observation.get("traceName")),
+        model=wire.known(observation.get("model")) or wire.known(observation.get("providedModelName")),
+        level=wire.known(observation.get("level")),
+        status_message=wire.known(observation.get("statusMessage")),
     )
 
 
 def _raw(content: JsonValue) -> str | None:
     """Servers give text; one that gives JSON is put back into text, so that there is one form."""
     return content if isinstance(content, str) or content is None else json.dumps(content)
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _equals(column: str, value: str) -> Condition:
@@ -231,5 +225,4 @@ def _any_of(column: str, values: Sequence[str]) -> Condition:
 
 
 def _time(column: str, operator: str, moment: datetime) -> Condition:
-    stamp = moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return {"type": "datetime", "column": column, "operator": operator, "value": stamp}
+    return {"type": "datetime", "column": column, "operator": operator, "value": wire.stamp(moment)}

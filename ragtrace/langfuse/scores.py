@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from langfuse.api import ScoreV3
-
-from ragtrace.langfuse.connection import ONCE, Connection
+from ragtrace.langfuse import wire
+from ragtrace.langfuse.connection import Connection, JsonObject
 from ragtrace.model import JsonValue
 from ragtrace.semconv import RAG_OUTCOME
 
+_PATH = "api/public/v3/scores"
 _PAGE = 100
 _TRACES_A_LOOKUP = 100
 
@@ -60,47 +60,48 @@ async def read_scores(
     connection: Connection, query: ScoreQuery, *, fields: str = "details,subject"
 ) -> AsyncIterator[tuple[StoredScore, ...]]:
     """Yield pages of stored scores, newest first."""
+    parameters: dict[str, str | int | None] = {
+        "limit": _PAGE,
+        "fields": fields,
+        "id": ",".join(query.ids) or None,
+        "name": ",".join(query.names) or None,
+        "traceId": ",".join(query.trace_ids) or None,
+        "environment": query.environment,
+        "fromTimestamp": wire.stamp(query.since) if query.since else None,
+        "toTimestamp": wire.stamp(query.until) if query.until else None,
+    }
     cursor: str | None = None
     while True:
-        reply = await connection.ask(
-            "read scores",
-            lambda at=cursor: connection.sdk.scores.get_many(  # type: ignore[misc]  # a default argument binds the page
-                limit=_PAGE,
-                cursor=at,
-                fields=fields,
-                id=",".join(query.ids) or None,
-                name=",".join(query.names) or None,
-                trace_id=",".join(query.trace_ids) or None,
-                environment=query.environment,
-                from_timestamp=query.since,
-                to_timestamp=query.until,
-                request_options=ONCE,
-            ),
-        )
-        if reply.data:
-            yield tuple(_stored(score) for score in reply.data)
-        cursor = reply.meta.cursor or None
+        reply = await connection.get("read scores", _PATH, {**parameters, "cursor": cursor})
+        found, cursor = wire.page(connection, "read scores", reply, _stored)
+        if found:
+            yield found
         if cursor is None:
             return
 
 
-def _stored(score: ScoreV3) -> StoredScore:
-    subject = score.subject
-    trace_id = observation_id = None
-    if subject is not None and subject.kind == "observation":
-        trace_id, observation_id = subject.trace_id, subject.id
-    elif subject is not None and subject.kind == "trace":
-        trace_id = subject.id
+def _stored(score: JsonObject) -> StoredScore:
+    subject, metadata, value = score.get("subject"), score.get("metadata"), score["value"]
+    if not isinstance(value, str | float | int):
+        raise TypeError("a score has a value")
+    trace_id, observation_id = _target(subject if isinstance(subject, dict) else {})
     return StoredScore(
-        id=score.id,
-        name=score.name,
-        value=score.value,
-        data_type=score.data_type,
-        timestamp=score.timestamp,
-        source=score.source.value,
+        id=wire.text(score["id"]),
+        name=wire.text(score["name"]),
+        value=value,
+        data_type=wire.text(score["dataType"]),
+        timestamp=wire.moment(score["timestamp"]),
+        source=wire.text(score["source"]),
         trace_id=trace_id,
         observation_id=observation_id,
-        environment=score.environment or None,
-        comment=score.comment,
-        metadata=score.metadata or {},
+        environment=wire.known(score.get("environment")),
+        comment=wire.known(score.get("comment")),
+        metadata=metadata if isinstance(metadata, dict) else {},
     )
+
+
+def _target(subject: JsonObject) -> tuple[str | None, str | None]:
+    """Return trace and observation that a score is on."""
+    if subject.get("kind") == "observation":
+        return wire.known(subject.get("traceId")), wire.known(subject.get("id"))
+    return (wire.known(subject.get("id")) if subject.get("kind") == "trace" else None), None

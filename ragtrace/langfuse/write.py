@@ -4,9 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ragtrace.errors import BackendError
+from ragtrace.langfuse import wire
 from ragtrace.langfuse.border import ContentRefused
 from ragtrace.langfuse.connection import Connection
 from ragtrace.model import DataType, JsonValue
@@ -37,7 +38,6 @@ class ScoreRecord:
 
     def body(self) -> bytes:
         """Return the request body; a NaN raises ValueError rather than leave the process."""
-        stamp = self.timestamp.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         content: dict[str, object] = {
             "id": self.id,
             "traceId": self.trace_id,
@@ -45,7 +45,7 @@ class ScoreRecord:
             "name": self.name,
             "value": self.value,
             "dataType": self.data_type,
-            "timestamp": stamp,
+            "timestamp": wire.stamp(self.timestamp),
             "environment": self.environment,
             "comment": self.comment,
             "metadata": dict(self.metadata),
@@ -140,7 +140,7 @@ async def _write_array(connection: Connection, batch: tuple[OutgoingScore, ...])
 async def _post_array(connection: Connection, batch: tuple[OutgoingScore, ...]) -> str | None:
     """Return why something in the batch was refused, None if all was accepted."""
     body = b"[" + b",".join(score.body for score in batch) + b"]"
-    reply = await connection.ask("write scores", lambda: connection.post(_PATH, body))
+    reply = await connection.post("write scores", _PATH, body)
     content = reply.json() if reply.status_code == 207 else {}
     if not content.get("rejected"):
         return None
@@ -149,7 +149,7 @@ async def _post_array(connection: Connection, batch: tuple[OutgoingScore, ...]) 
 
 async def _write_one(connection: Connection, score: OutgoingScore) -> BackendError | None:
     try:
-        await connection.ask("write scores", lambda: connection.post(_PATH, score.body))
+        await connection.post("write scores", _PATH, score.body)
     except BackendError as exc:
         return exc
     return None

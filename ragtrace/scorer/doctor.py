@@ -1,0 +1,154 @@
+"""Find out whether scoring would work, and say how to mend what would not."""
+
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Literal
+
+from ragtrace import __version__
+from ragtrace.errors import BackendError, ConfigError, JudgeError
+from ragtrace.judge import make_judge
+from ragtrace.judge.base import Judge
+from ragtrace.langfuse import LangfuseApi, RetryPolicy, open_langfuse
+from ragtrace.langfuse.write import ARRAYS_SINCE
+from ragtrace.model import RagCall
+from ragtrace.scorer.command import project_key
+from ragtrace.scorer.judging import untraced
+from ragtrace.scorer.rows import read_row
+from ragtrace.scorer.state import StateFile
+from ragtrace.settings import Settings
+
+DISTRIBUTION = "ragtrace-adapter"
+FOREIGN_DISTRIBUTION = "ragtrace"
+_PACKAGES = ("langfuse", "openai", "opentelemetry-sdk", "langchain-core", "ragtrace-instrumentation-langchain")
+_IMPATIENT = RetryPolicy(timeout_seconds=10.0, attempts=2, rate_limit_attempts=2)
+Level = Literal["ok", "note", "fail"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    level: Level
+    """`fail`: scoring cannot run. `note`: something will not work, or is worth knowing."""
+    subject: str
+    text: str
+    """What was found and, where it is not well, how to mend it."""
+
+
+async def examine(settings: Settings) -> AsyncIterator[Finding]:
+    """Look at everything that scoring needs, one after the other; no key is ever shown."""
+    for finding in examine_packages():
+        yield finding
+    async for finding in _examine_langfuse(settings):
+        yield finding
+    yield await _examine_judge(settings)
+    yield _sampling(settings)
+
+
+def examine_packages() -> list[Finding]:
+    """Say which versions are installed, and whether somebody else's `ragtrace` is in the way."""
+    found = [
+        Finding(
+            level="ok",
+            subject="ragtrace",
+            text=f"{DISTRIBUTION} {__version__}, Python {sys.version.split()[0]}",
+        )
+    ]
+    if foreign := _version(FOREIGN_DISTRIBUTION):
+        found.append(
+            Finding(
+                level="fail",
+                subject="packages",
+                text=f"another project's package {FOREIGN_DISTRIBUTION!r} {foreign} is installed and overwrites ours: "
+                f"`pip uninstall {FOREIGN_DISTRIBUTION}`, then install {DISTRIBUTION!r} again",
+            )
+        )
+    versions = [f"{name} {version}" for name in _PACKAGES if (version := _version(name))]
+    found.append(Finding(level="ok", subject="packages", text=", ".join(versions)))
+    return found
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+async def _examine_langfuse(settings: Settings) -> AsyncIterator[Finding]:
+    try:
+        async with open_langfuse(settings, _IMPATIENT) as api:
+            yield await _server(api)
+            project = await api.project()
+            name = f"{project.name} ({project.id})" if project else "one that the server does not name"
+            yield Finding(level="ok", subject="project", text=f"the keys are of project {name}")
+            with StateFile(settings.state, project=project_key(api)) as state:
+                waiting = state.outbox_bytes()
+            text = f"{settings.state}: writable" + (f", {waiting:,} bytes of scores wait to be sent" if waiting else "")
+            yield Finding(level="ok", subject="state", text=text)
+    except (ConfigError, BackendError) as exc:
+        yield Finding(level="fail", subject="langfuse", text=str(exc))
+
+
+async def _server(api: LangfuseApi) -> Finding:
+    server = await api.health()
+    where = f"{api.connection.base_url} answers, version {server.version}"
+    if server.takes_score_arrays:
+        return Finding(level="ok", subject="langfuse", text=where)
+    since = ".".join(map(str, ARRAYS_SINCE))
+    return Finding(
+        level="note",
+        subject="langfuse",
+        text=f"{where}: before {since}, so scores go one a request and carry the time of writing instead of the "
+        f"call's; upgrade to {since} for batches",
+    )
+
+
+async def _examine_judge(settings: Settings) -> Finding:
+    try:
+        judge = make_judge(settings)
+    except ConfigError as exc:
+        return Finding(level="fail", subject="judge", text=str(exc))
+    try:
+        return await _probe(judge, settings)
+    except JudgeError as exc:
+        return Finding(level="fail", subject="judge", text=str(exc))
+    finally:
+        await judge.aclose()
+
+
+async def _probe(judge: Judge, settings: Settings) -> Finding:
+    """Judge one tiny call, as scoring would."""
+    with untraced():
+        verdicts = await judge.judge(_tiny_call())
+    answers = f"{judge.model} answers, {verdicts.judge.prompt_tokens + verdicts.judge.completion_tokens} tokens"
+    where = f" at {settings.openai_base_url}" if settings.openai_base_url else ""
+    if not settings.judge_model:
+        return Finding(
+            level="note",
+            subject="judge",
+            text="the embedded judge works; it finds support by wording only: set RAGTRACE_JUDGE_MODEL and "
+            "OPENAI_API_KEY (and OPENAI_BASE_URL) for a model's verdicts",
+        )
+    return Finding(level="ok", subject="judge", text=answers + where)
+
+
+def _tiny_call() -> RagCall:
+    call = read_row(
+        {
+            "id": "doctor",
+            "question": "How high is the tower?",
+            "contexts": ["The tower is 57 metres high."],
+            "answer": "The tower is 57 metres high.",
+        },
+        1,
+    )
+    assert isinstance(call, RagCall)  # noqa: S101 - told to the type checker
+    return call
+
+
+def _sampling(settings: Settings) -> Finding:
+    text = f"{settings.sample_rate:.0%} of captured calls are judged, {settings.concurrency} at a time"
+    return Finding(level="ok" if settings.sample_rate else "note", subject="sampling", text=text)
