@@ -20,7 +20,9 @@ def test_the_application_side_works_alone(resolution: str, tmp_path: Path):
     assert uv, "uv is in requirements-dev.txt"
     sources = [tmp_path / package.name for package in PACKAGES]
     for package, copy in zip(PACKAGES, sources, strict=True):
-        shutil.copytree(package, copy, ignore=shutil.ignore_patterns(".*", "tests", "docs", "benchmarks", "instrumentation"))
+        shutil.copytree(
+            package, copy, ignore=shutil.ignore_patterns(".*", "tests", "docs", "benchmarks", "instrumentation")
+        )
     python = tmp_path / "env" / "bin" / "python"
     subprocess.run([uv, "venv", "-q", "--python", sys.executable, tmp_path / "env"], check=True)
     install = [uv, "pip", "install", "-q", "--python", python, "--resolution", resolution]
