@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
+from ragtrace.extract import json_text
 from ragtrace.langfuse import StoredScore
 from ragtrace.model import ClaimVerdict, JsonValue, SentenceKind
 
@@ -49,27 +50,26 @@ class Outcome:
 def read_outcome(score: StoredScore) -> Outcome:
     """Read a `rag_outcome`; what is missing or of another type is left out, not guessed."""
     metadata = score.metadata
-    judge = metadata.get("judge")
-    named = judge if isinstance(judge, dict) else {}
-    probability = metadata.get("inclusion_probability")
-    unscored = metadata.get("unscored")
+    judge = _object(metadata.get("judge"))
+    probability = json_text.as_number(metadata.get("inclusion_probability"))
+    unscored = _object(metadata.get("unscored"))
     return Outcome(
         value=str(score.value),
-        unscored={name: str(reason) for name, reason in unscored.items()} if isinstance(unscored, dict) else {},
+        unscored={name: str(reason) for name, reason in unscored.items()},
         answer=tuple(_sentences(metadata.get("sentences"))),
         reference=tuple(_sentences(metadata.get("reference_sentences"))),
-        judge_model=_text(named.get("model")),
-        judge_fingerprint=_text(named.get("fingerprint")),
-        inclusion_probability=probability if isinstance(probability, float) and 0 < probability <= 1 else 1.0,
+        judge_model=json_text.as_text(judge.get("model")),
+        judge_fingerprint=json_text.as_text(judge.get("fingerprint")),
+        inclusion_probability=probability if probability and 0 < probability <= 1 else 1.0,
     )
 
 
 def _sentences(value: JsonValue) -> Iterable[StoredSentence]:
     return (
         StoredSentence(
-            start=_whole(record.get("start")),
-            end=_whole(record.get("end")),
-            kind=_kind(record.get("kind")),
+            start=json_text.as_integer(record.get("start")) or 0,
+            end=json_text.as_integer(record.get("end")) or 0,
+            kind=next((kind for kind in get_args(SentenceKind) if kind == record.get("kind")), "statement"),
             verdict=_verdict(record.get("verdict")),
             claims=tuple(_claims(record.get("claims"))),
         )
@@ -82,33 +82,26 @@ def _claims(value: JsonValue) -> Iterable[StoredClaim]:
         verdict = _verdict(record.get("verdict"))
         if verdict is not None:
             yield StoredClaim(
-                text=_text(record.get("text")) or "",
+                text=json_text.as_text(record.get("text")) or "",
                 verdict=verdict,
                 evidence=_wholes(record.get("evidence")),
                 withheld_evidence=_wholes(record.get("withheld_evidence")),
-                reason=_text(record.get("reason")),
+                reason=json_text.as_text(record.get("reason")),
             )
+
+
+def _object(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: JsonValue) -> list[dict[str, JsonValue]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _whole(value: JsonValue) -> int:
-    return value if isinstance(value, int) else 0
-
-
 def _wholes(value: JsonValue) -> tuple[int, ...]:
-    return tuple(item for item in value if isinstance(item, int)) if isinstance(value, list) else ()
+    numbers = map(json_text.as_integer, value) if isinstance(value, list) else ()
+    return tuple(number for number in numbers if number is not None)
 
 
 def _verdict(value: JsonValue) -> ClaimVerdict | None:
     return next((verdict for verdict in get_args(ClaimVerdict) if verdict == value), None)
-
-
-def _kind(value: JsonValue) -> SentenceKind:
-    return next((kind for kind in get_args(SentenceKind) if kind == value), "statement")

@@ -1,0 +1,95 @@
+"""Read a window of calls, scores and outcomes from Langfuse, and the content of the worst calls only."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragtrace import semconv
+from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
+from ragtrace.langfuse import CallQuery, LangfuseApi, ScoreQuery, StoredScore
+from ragtrace.model import RagCall
+from ragtrace.report.assemble import Source, make_report, worst
+from ragtrace.report.content import Report
+from ragtrace.report.outcome import read_outcome
+from ragtrace.report.records import CallRecord
+
+Key = tuple[str, str]
+"""Trace id and observation id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Which calls the report is about."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    shown: int = 50
+    """Most calls whose content is read and shown, worst first."""
+
+
+async def collect(api: LangfuseApi, window: Window, *, made_at: datetime) -> Report:
+    """Return the report on a window.
+
+    Raises:
+        BackendError: Langfuse could not be read.
+    """
+    project = await api.project()
+    rows = await _list_rows(api, window)
+    records = make_records(rows.values(), await _read_scores(api, window))
+    chosen = worst(records, window.shown)
+    return make_report(
+        records,
+        await _read_contents(api, [rows[r.trace_id, r.observation_id] for r in chosen]),
+        source=Source(
+            base_url=api.connection.base_url,
+            project_id=project.id if project else "-",
+            project_name=project.name if project else "Langfuse",
+        ),
+        made_at=made_at,
+    )
+
+
+def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) -> tuple[CallRecord, ...]:
+    """Give each listed call its scores; scores of other observations are left out."""
+    numbers: dict[Key, dict[str, float]] = {}
+    marks: dict[Key, StoredScore] = {}
+    for score in scores:
+        key = (score.trace_id or "", score.observation_id or "")
+        if score.name == semconv.RAG_OUTCOME:
+            marks.setdefault(key, score)
+        elif score.data_type == "NUMERIC" and isinstance(score.value, float | int):
+            numbers.setdefault(key, {}).setdefault(score.name, float(score.value))
+    return tuple(
+        CallRecord(
+            trace_id=row.trace_id,
+            observation_id=row.id,
+            started_at=row.start_time,
+            scores=numbers.get((row.trace_id, row.id), {}),
+            outcome=read_outcome(marks[row.trace_id, row.id]) if (row.trace_id, row.id) in marks else None,
+        )
+        for row in rows
+    )
+
+
+async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationRow]:
+    query = CallQuery(since=window.since, until=window.until)
+    return {
+        (row.trace_id, row.id): row
+        async for page in api.list_calls(query)
+        for row in page
+        if row.environment != semconv.SCORER_ENVIRONMENT
+    }
+
+
+async def _read_scores(api: LangfuseApi, window: Window) -> list[StoredScore]:
+    # A score carries its call's start as timestamp, so the window of the calls is the window of the scores.
+    query = ScoreQuery(since=window.since, until=window.until)
+    return [score async for page in api.read_scores(query) for score in page if score.observation_id]
+
+
+async def _read_contents(api: LangfuseApi, rows: Sequence[ObservationRow]) -> dict[Key, RagCall]:
+    return {
+        (row.trace_id, row.id): complete_delivery(read_rag_call(row))
+        async for batch in api.fetch(rows)
+        for row in batch.rows
+    }

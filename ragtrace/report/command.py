@@ -1,0 +1,58 @@
+"""What `ragtrace report` does between its arguments and its output."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from ragtrace.errors import ConfigError
+from ragtrace.langfuse import open_langfuse
+from ragtrace.report import terminal
+from ragtrace.report.as_json import to_json
+from ragtrace.report.collect import Window, collect
+from ragtrace.report.content import Report
+from ragtrace.report.html import render_page
+from ragtrace.settings import Settings
+
+_SHOWN_IN_TERMINAL = 3
+
+
+async def read_report(settings: Settings, window: Window) -> Report:
+    """Return the report on a window of the project that the settings name.
+
+    Raises:
+        ConfigError: Langfuse is not named.
+        BackendError: it could not be read.
+    """
+    async with open_langfuse(settings) as api:
+        return await collect(api, window, made_at=datetime.now(UTC))
+
+
+def write_page(report: Report, path: Path) -> None:
+    """Write the page, whole or not at all.
+
+    Raises:
+        ConfigError: there is no writing to `path`.
+    """
+    draft = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(render_page(report), encoding="utf-8")
+        draft.replace(path)
+    except OSError as exc:
+        raise ConfigError(f"--html {path}: cannot be written ({exc.strerror}); name another file") from None
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print rates, causes and the three worst answers."""
+    console.print(terminal.render_rates(report), "")
+    console.print(terminal.render_causes(report), "")
+    console.print(terminal.render_calls(report.shown[:_SHOWN_IN_TERMINAL]), soft_wrap=True)
+    for sentence in report.obtained:
+        console.print(sentence, style="dim", highlight=False, soft_wrap=True)
+
+
+def as_line(report: Report) -> str:
+    """Return the report as one line of JSON."""
+    return json.dumps(to_json(report), ensure_ascii=False)

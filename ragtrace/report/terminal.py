@@ -1,0 +1,79 @@
+"""Write a report for a terminal."""
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ragtrace.report import words
+from ragtrace.report.content import MetricRates, Report, ShownCall, ShownPassage
+
+_STYLES = {"contradicted": "bold red", "unsupported": "yellow", "clear": "green", "unscored": "dim"}
+
+
+def render_rates(report: Report) -> RenderableType:
+    """Return headline, window and one row a metric."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("metric")
+    table.add_column("mean", justify="right")
+    table.add_column("scored", justify="right")
+    table.add_column("no number, because")
+    for rates in report.rates:
+        table.add_row(rates.name, mean(rates), str(rates.scored), Text(unscored(rates), style="dim"))
+    return Group(Text(report.headline, style="bold"), Text(words.window(report), style="dim"), "", table)
+
+
+def render_causes(report: Report) -> RenderableType:
+    """Return how often answers went wrong at each place."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right")
+    for cause in report.causes:
+        table.add_row(str(cause.calls), cause.title, Text(cause.text, style="dim"))
+    return table
+
+
+def render_calls(calls: Iterable[ShownCall]) -> RenderableType:
+    """Return each answer's worst claim and the passage that was cut."""
+    return Group(*(line for call in calls for line in (*_call_lines(call), Text())))
+
+
+def mean(rates: MetricRates) -> str:
+    """Write a mean with two digits, or a dash where nothing was scored."""
+    return "–" if rates.mean is None else f"{rates.mean:.2f}"
+
+
+def unscored(rates: MetricRates) -> str:
+    """Write the reasons with their counts."""
+    return ", ".join(f"{words.reason(reason)} {count}" for reason, count in rates.unscored.items())
+
+
+def cut_passage(call: ShownCall) -> ShownPassage | None:
+    """Return the passage whose loss matters most: it holds the reference, or what the answer says, or is the first."""
+    lost = [passage for passage in call.passages or () if passage.fate in ("cut", "dropped")]
+    quoted = {sentence.in_cut_text for sentence in call.answer}
+    return min(lost, key=lambda p: (not p.holds_reference, p.number not in quoted, p.number), default=None)
+
+
+def _call_lines(call: ShownCall) -> Iterable[Text]:
+    yield Text(f"{call.number}. {call.question}", style="bold")
+    yield Text(f"   {call.verdict}", style=_STYLES[call.severity])
+    for sentence in call.answer:
+        for claim in sentence.claims:
+            if claim.verdict != "supported":
+                yield Text(f"   {words.VERDICTS[claim.verdict]}: “{claim.text or sentence.text}”")
+                if claim.reason:
+                    yield Text(f"     {claim.reason}", style="dim")
+    for finding in call.findings:
+        yield Text(f"   {finding.text}", style="dim")
+    lost = cut_passage(call)
+    if lost:
+        yield Text(f"   passage {lost.number} ({lost.id}) {words.fate(lost)}", style="dim")
+        yield Text(f"     …{_excerpt(lost)}", style="dim strike")
+    yield Text(f"   {call.url}", style="dim")
+
+
+def _excerpt(passage: ShownPassage) -> str:
+    withheld = " ".join(piece.text for piece in passage.pieces if not piece.arrived)
+    folded = " ".join(withheld.split())
+    return folded if len(folded) <= 160 else folded[:159] + "…"
