@@ -60,6 +60,7 @@ MARK_ABANDONED: Final = "abandoned"
 MARK_ERROR: Final = "error"
 MARK_INDIRECT: Final = "indirect"
 MARK_PROMPT_UNKNOWN: Final = "prompt_unknown"
+MARK_SENT_TO_ADAPTER: Final = "sent_to_adapter"
 MARK_UNREADABLE: Final = "unreadable"
 
 # The environment that ragtrace's own traffic is in, if it is ever traced: never scored.

@@ -1,0 +1,165 @@
+"""Turn a call that is over into the record that ragtrace captures."""
+
+from asyncio import CancelledError
+from collections.abc import Iterator, Sequence
+
+from ragtrace.capture.record import CapturedCall
+from ragtrace.semconv import (
+    MARK_ABANDONED,
+    MARK_INDIRECT,
+    MARK_SENT_TO_ADAPTER,
+    USER_REFERENCE,
+    USER_RELEVANT_IDS,
+    USER_ROLE,
+)
+from ragtrace_instrumentation_langchain.calls import Call, Ending, Retrieval
+from ragtrace_instrumentation_langchain.citations import resolve
+from ragtrace_instrumentation_langchain.indirect import find_feeders
+from ragtrace_instrumentation_langchain.join import Place, find_place
+from ragtrace_instrumentation_langchain.memory import Conversation
+from ragtrace_instrumentation_langchain.passages import Gathered, gather
+from ragtrace_instrumentation_langchain.runs import RunTable
+from ragtrace_instrumentation_langchain.shapes import Choice, choose_generation
+
+_MOST_REMEMBERED = 50
+_LEFT = (GeneratorExit, CancelledError)
+_THREAD = "thread_id"
+_INTERNAL_KEYS = frozenset({USER_REFERENCE, USER_RELEVANT_IDS, USER_ROLE, "checkpoint_ns", "checkpoint_id"})
+_INTERNAL_PREFIXES = ("langfuse_", "langgraph_", "ls_", "lc_", "__pregel")
+_INTERNAL_TAGS = ("seq:step:", "graph:step:", "map:key:", "langsmith:", "retry:attempt:", USER_ROLE)
+
+
+def finish(call: Call, table: RunTable) -> None:
+    """Close a call and submit what it was, if a model answered in it."""
+    if not table.close(call):
+        return
+    try:
+        record = _make_record(call, table)
+    finally:
+        # Runs and calls refer to each other; without this their texts wait for the garbage collector.
+        call.retrievals.clear()
+        call.generations.clear()
+        call.answering.clear()
+        call.runs.clear()
+    if record is not None:
+        call.client.submit(record)
+
+
+def _make_record(call: Call, table: RunTable) -> CapturedCall | None:
+    ending = call.ending or Ending(is_abandoned=True)
+    thread = str(call.metadata.get(_THREAD) or "")
+    conversation = table.conversations.find(thread) if thread else Conversation()
+    choice = choose_generation(call.generations, ending)
+    if choice is None or (ending.is_interrupted and choice.confidence != "high"):
+        if ending.is_interrupted and thread:
+            table.conversations.save(thread, _interrupted(conversation, call))
+        else:
+            for retrieval in _outermost(call):
+                table.loose.add(retrieval)
+        return None
+    # With retrievals of its own, a call lacks at most those made meanwhile in threads that lost the callbacks.
+    has_own = call.is_resumed or any(r.source in ("retriever", "tool") for r in _outermost(call))
+    since = call.root.start_ns if has_own else 0
+    loose = table.loose.claim(choice.generation.prompt.parts, since_ns=since)
+    gathered = gather(call, choice.generation, loose=loose, conversation=conversation)
+    if thread:
+        table.conversations.save(thread, _continued(conversation, gathered))
+    place = find_place(call)
+    if place is None:
+        return None
+    return _describe(call, choice, gathered, place=place, question=_question(call, choice, gathered, conversation))
+
+
+def _describe(call: Call, choice: Choice, gathered: Gathered, *, place: Place, question: str) -> CapturedCall:
+    generation, metadata = choice.generation, call.metadata
+    feeders = find_feeders(call.generations, generation, gathered.passages or ())
+    parts = [part for feeder in (*feeders, generation) for part in feeder.prompt.parts]
+    error = None if isinstance(generation.error, _LEFT) else generation.error
+    is_abandoned = isinstance(generation.error, _LEFT) or bool(call.ending and call.ending.is_abandoned)
+    marks = {
+        MARK_ABANDONED: is_abandoned,
+        MARK_INDIRECT: bool(feeders),
+        MARK_SENT_TO_ADAPTER: generation.prompt.has_foreign_blocks,
+    }
+    is_sure = choice.confidence != "high" or not (gathered.is_linked or is_abandoned)
+    return CapturedCall(
+        question=question,
+        answer=choice.answer,
+        passages=gathered.passages,
+        prompt_parts=tuple(parts),
+        start_ns=min([r.start_ns for r in gathered.retrievals] or [generation.run.start_ns]),
+        end_ns=generation.end_ns or generation.run.start_ns,
+        context=place.context,
+        provider=place.provider,
+        question_rewritten=_rewritten(gathered.retrievals, question),
+        candidates=gathered.candidates,
+        reference=_text(metadata.get(USER_REFERENCE)),
+        relevant_ids=_texts(metadata.get(USER_RELEVANT_IDS)),
+        citations=resolve(generation.cited, gathered.passages or ()) if generation.cited else (),
+        model=generation.model,
+        response_id=generation.response_id,
+        trace_name=_text(metadata.get("langfuse_trace_name")),
+        session=_text(metadata.get("langfuse_session_id")),
+        user=_text(metadata.get("langfuse_user_id")),
+        conversation=_text(metadata.get(_THREAD)),
+        tags=tuple(dict.fromkeys((*_texts(metadata.get("langfuse_tags")), *_own_tags(call.tags)))),
+        metadata={k: v for k, v in metadata.items() if _is_users(k)},
+        confidence=choice.confidence if is_sure else "medium",
+        marks=tuple(mark for mark, holds in marks.items() if holds),
+        error=error,
+    )
+
+
+def _question(call: Call, choice: Choice, gathered: Gathered, conversation: Conversation) -> str:
+    asked = call.question or (conversation.question if call.is_resumed else None)
+    queries = _queries(gathered.retrievals)
+    return asked or (queries[0] if queries else None) or choice.generation.prompt.question or ""
+
+
+def _rewritten(retrievals: Sequence[Retrieval], question: str) -> str | None:
+    queries = _queries(retrievals)
+    if all(query.strip() == question.strip() for query in queries):
+        return None
+    return "\n".join(queries)
+
+
+def _queries(retrievals: Sequence[Retrieval]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(r.query for r in retrievals if r.query and r.source != "history"))
+
+
+def _outermost(call: Call) -> Iterator[Retrieval]:
+    return (retrieval for retrieval in call.retrievals if not retrieval.is_nested)
+
+
+def _interrupted(conversation: Conversation, call: Call) -> Conversation:
+    """Keep the question and the passages for the call that will resume this one."""
+    was_pending = conversation.pending if call.is_resumed else ()
+    return Conversation(
+        earlier=conversation.earlier,
+        question=call.question or (conversation.question if call.is_resumed else None),
+        pending=(*was_pending, *_outermost(call)),
+    )
+
+
+def _continued(conversation: Conversation, gathered: Gathered) -> Conversation:
+    """Keep the passages for later turns, whose prompts may hold them again."""
+    news = {r.tool_call_id or f"#{r.order}": r for r in gathered.retrievals if r.source in ("retriever", "manual")}
+    return Conversation(earlier=dict(list({**conversation.earlier, **news}.items())[-_MOST_REMEMBERED:]))
+
+
+def _is_users(key: str) -> bool:
+    return key not in _INTERNAL_KEYS and not key.startswith(_INTERNAL_PREFIXES)
+
+
+def _own_tags(tags: Sequence[str]) -> Iterator[str]:
+    return (tag for tag in tags if not tag.startswith(_INTERNAL_TAGS))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else ()
