@@ -1,6 +1,11 @@
 """The `ragtrace` command: parse arguments, call one package, print; one line per error, exit codes 0, 1 and 2."""
 
+import asyncio
+import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,6 +13,7 @@ import typer
 
 import ragtrace
 from ragtrace.errors import ConfigError, RagtraceError
+from ragtrace.settings import load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -58,6 +64,142 @@ def serve(
             local_serve.run(server, listener, idle_exit_seconds=idle_exit_seconds)
     except local_serve.ServeError as exc:
         raise ConfigError(str(exc)) from None
+
+
+MetricNames = Annotated[
+    str | None, typer.Option("--metrics", help="Names, separated by commas; default: what one judge call yields.")
+]
+JudgeModel = Annotated[str | None, typer.Option(help="Model at OPENAI_BASE_URL; default: RAGTRACE_JUDGE_MODEL.")]
+Concurrency = Annotated[int | None, typer.Option(help="Most judge calls in flight.")]
+
+
+@app.command()
+def score(  # noqa: PLR0913 - the options of a command are its arguments
+    since: Annotated[str, typer.Option(help="How long ago (24h, 7d), or a date.")] = "24h",
+    until: Annotated[str | None, typer.Option(help="The same; default: now.")] = None,
+    trace: Annotated[str | None, typer.Option(help="Score this trace only, sampled or not.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be judged; write nothing.")] = False,
+    rescore: Annotated[bool, typer.Option("--rescore", help="Judge again what is done, and replace it.")] = False,
+    sample_rate: Annotated[float | None, typer.Option(help="Share of the calls to judge, 0-1.")] = None,
+    metrics: MetricNames = None,
+    judge_model: JudgeModel = None,
+    concurrency: Concurrency = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+) -> None:
+    """Score the rag-calls in Langfuse and write the scores back; doing it twice changes nothing."""
+    with _extra("score"):
+        from ragtrace.scorer import command, progress
+    settings = load_settings(
+        overrides={"sample_rate": sample_rate, "judge_model": judge_model, "concurrency": concurrency}
+    )
+    request = command.ScoreRequest(
+        since=since,
+        until=until,
+        trace_id=trace,
+        metric_names=_names(metrics),
+        is_rescore=rescore,
+        is_dry_run=dry_run,
+    )
+    with progress.showing_calls() as show:
+        summary = asyncio.run(command.run_score(settings, request, show))
+    typer.echo(json.dumps(summary.as_json()) if as_json else summary.as_text())
+    if summary.error:
+        typer.echo(f"ragtrace: {summary.error}", err=True)
+    sys.exit(summary.exit_code)
+
+
+@app.command()
+def judge(
+    file: Annotated[str, typer.Argument(help="JSON lines; - reads standard input.")],
+    out: Annotated[str, typer.Option(help="File to write; - is standard output.")] = "-",
+    metrics: MetricNames = None,
+    judge_model: JudgeModel = None,
+    concurrency: Concurrency = None,
+) -> None:
+    """Judge rows of question, contexts and answer from a file, without Langfuse; one line of JSON a row."""
+    with _extra("score"):
+        from ragtrace.scorer import judge_file, progress
+    settings = load_settings(overrides={"judge_model": judge_model, "concurrency": concurrency})
+    with progress.showing_rows() as show:
+        work = judge_file.run_judge_file(settings, file, out=out, metric_names=_names(metrics), on_row=show)
+        summary = asyncio.run(work)
+    for row in summary.bad:
+        typer.echo(f"ragtrace: {file}:{row.number}: {row.problem}", err=True)
+    typer.echo(summary.as_text(), err=True)
+    sys.exit(summary.exit_code)
+
+
+@app.command()
+def doctor() -> None:
+    """Look at everything that scoring needs, and say how to mend what is wrong."""
+    with _extra("score"):
+        from ragtrace.scorer import doctor as doctor_
+    findings = asyncio.run(doctor_.examine(load_settings))
+    for finding in findings:
+        typer.echo(f"{finding.level:<5} {finding.subject:<9} {finding.text}")
+    sys.exit(1 if any(finding.level == "fail" for finding in findings) else 0)
+
+
+@app.command()
+def report(
+    since: Annotated[str, typer.Option(help="How long ago (24h, 7d), or a date.")] = "24h",
+    until: Annotated[str | None, typer.Option(help="The same; default: now.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write one self-contained page to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Most answers to show, worst first.")] = 50,
+) -> None:
+    """Say what the scores in Langfuse say: rates, what went wrong where, and which answers to read."""
+    with _extra("report"):
+        from rich.console import Console
+
+        from ragtrace.report import collect, command
+        from ragtrace.scorer.moments import parse_moment
+    now = datetime.now(UTC)
+    window = collect.Window(
+        since=parse_moment(since, option="--since", now=now),
+        until=parse_moment(until, option="--until", now=now) if until else None,
+        shown=limit,
+    )
+    with Console(stderr=True).status("reading calls and scores"):
+        found = asyncio.run(command.read_report(load_settings(), window))
+    if html:
+        command.write_page(found, html)
+        typer.echo(f"report: {html}", err=True)
+    if as_json:
+        typer.echo(command.as_line(found))
+    elif not html:
+        command.print_report(found, Console())
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where the demo keeps its server's database and its report.")] = Path(
+        ".ragtrace/demo"
+    ),
+    model: Annotated[str | None, typer.Option(help="Model at OPENAI_BASE_URL that answers.")] = None,
+) -> None:
+    """Run a RAG chain over a small corpus, score what its generator received, and show the scores."""
+    with _extra("demo"):
+        from rich.console import Console
+
+        from ragtrace.demo import run
+    work = run.run_demo(folder, model_name=model, out=Console(), progress=Console(stderr=True))
+    typer.echo(asyncio.run(work).as_line())
+
+
+def _names(metrics: str | None) -> tuple[str, ...] | None:
+    return None if metrics is None else tuple(name.strip() for name in metrics.split(",") if name.strip())
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Name the extra that is not installed, where a command's packages are missing."""
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        if exc.name is None or exc.name.split(".")[0] == "ragtrace":
+            raise
+        raise ConfigError(f"this command needs {exc.name}: pip install 'ragtrace-adapter[{name}]'") from None
 
 
 def main() -> None:

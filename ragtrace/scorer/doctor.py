@@ -1,7 +1,7 @@
 """Find out whether scoring would work, and say how to mend what would not."""
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Literal
@@ -37,14 +37,15 @@ class Finding:
     """What was found and, where it is not well, how to mend it."""
 
 
-async def examine(settings: Settings) -> AsyncIterator[Finding]:
+async def examine(load: Callable[[], Settings]) -> list[Finding]:
     """Look at everything that scoring needs, one after the other; no key is ever shown."""
-    for finding in examine_packages():
-        yield finding
-    async for finding in _examine_langfuse(settings):
-        yield finding
-    yield await _examine_judge(settings)
-    yield _sampling(settings)
+    findings = examine_packages()
+    try:
+        settings = load()
+    except ConfigError as exc:
+        return [*findings, Finding(level="fail", subject="settings", text=str(exc))]
+    findings += [finding async for finding in _examine_langfuse(settings)]
+    return [*findings, await _examine_judge(settings), _sampling(settings)]
 
 
 def examine_packages() -> list[Finding]:

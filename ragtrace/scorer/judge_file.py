@@ -3,15 +3,15 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from ragtrace import metrics
 from ragtrace.errors import ConfigError
 from ragtrace.judge import make_judge
 from ragtrace.model import RagCall
+from ragtrace.scorer.judging import choose_metrics, closing_judge
 from ragtrace.scorer.offline import JsonObject, judge_rows
 from ragtrace.scorer.rows import BadRow, parse_line
 from ragtrace.semconv import OUTCOME_SCORED, RAG_OUTCOME
@@ -26,6 +26,7 @@ class JudgeFileSummary:
     """What became of the rows."""
 
     rows: int = 0
+    written: int = 0
     scored: int = 0
     bad: list[BadRow] = field(default_factory=list)
 
@@ -36,13 +37,18 @@ class JudgeFileSummary:
             return 2
         return 0 if self.scored else 1
 
+    def as_text(self) -> str:
+        """Return one line for people."""
+        unscored = self.written - self.scored - len(self.bad)
+        return f"{self.rows} rows: {self.scored} scored, {unscored} unscored, {len(self.bad)} not readable."
+
 
 async def run_judge_file(
     settings: Settings,
     source: str,
     *,
     out: str = STANDARD,
-    metric_names: Sequence[str] = metrics.DEFAULT_METRICS,
+    metric_names: Sequence[str] | None = None,
     on_row: Callable[[JudgeFileSummary], None] = lambda summary: None,
 ) -> JudgeFileSummary:
     """Judge the rows of a file; a row that cannot be read does not stop the others.
@@ -50,21 +56,19 @@ async def run_judge_file(
     Raises:
         ConfigError: a setting is wrong, or a file cannot be opened; nothing was written.
     """
-    names = metrics.check_names(metric_names)
+    choice = choose_metrics(settings, metric_names)
     summary = JudgeFileSummary()
-    judge = make_judge(settings)
-    try:
+    async with closing_judge(make_judge(settings)) as judge:
         with _reading(source) as lines, _writing(out) as target:
 
             def write(output: JsonObject) -> None:
                 target.write(json.dumps(output, ensure_ascii=False) + "\n")
+                summary.written += 1
                 summary.scored += _is_scored(output)
                 on_row(summary)
 
             rows = _noting(_rows(lines), summary)
-            await judge_rows(rows, judge, names=names, concurrency=settings.concurrency, write=write)
-    finally:
-        await judge.aclose()
+            await judge_rows(rows, judge, choice=choice, concurrency=settings.concurrency, write=write)
     return summary
 
 
@@ -98,11 +102,11 @@ def _reading(source: str) -> Iterator[BinaryIO]:
     if source == STANDARD:
         yield sys.stdin.buffer
         return
-    try:
-        file = Path(source).open("rb")
-    except OSError as exc:
-        raise ConfigError(f"{source}: cannot be read ({exc.strerror}): name a file of JSON lines") from exc
-    with file:
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(Path(source).open("rb"))
+        except OSError as exc:
+            raise ConfigError(f"{source}: cannot be read ({exc.strerror}): name a file of JSON lines") from exc
         yield file
 
 
@@ -111,9 +115,9 @@ def _writing(out: str) -> Iterator[TextIO]:
     if out == STANDARD:
         yield sys.stdout
         return
-    try:
-        file = Path(out).open("w", encoding="utf-8")
-    except OSError as exc:
-        raise ConfigError(f"--out {out}: cannot be written ({exc.strerror})") from exc
-    with file:
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(Path(out).open("w", encoding="utf-8"))
+        except OSError as exc:
+            raise ConfigError(f"--out {out}: cannot be written ({exc.strerror}): name another file") from exc
         yield file

@@ -1,9 +1,9 @@
 """Judge one call and do the arithmetic."""
 
 import logging
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from opentelemetry import context as otel_context
@@ -14,6 +14,7 @@ from ragtrace.errors import JudgeError, JudgeRefused, JudgeReplyInvalid
 from ragtrace.judge.base import Judge
 from ragtrace.model import RagCall, Score, Unscored, Verdicts
 from ragtrace.semconv import UnscoredReason
+from ragtrace.settings import Settings
 
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
@@ -31,16 +32,42 @@ class JudgedCall:
     """Why the judge gave none, for people."""
 
 
-async def judge_call(call: RagCall, judge: Judge, names: tuple[str, ...]) -> JudgedCall:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricChoice:
+    """Which metrics are computed, and how."""
+
+    names: tuple[str, ...] = metrics.DEFAULT_METRICS
+    options: metrics.MetricOptions = field(default_factory=metrics.MetricOptions)
+
+    def compute(self, call: RagCall, verdicts: Verdicts | Unscored | None) -> tuple[Score | Unscored, ...]:
+        """Return one result a metric, and `rag_outcome` last."""
+        return metrics.compute(call, verdicts, names=self.names, options=self.options)
+
+
+def choose_metrics(settings: Settings, names: Iterable[str] | None) -> MetricChoice:
+    """Return the metrics of these names (None: the default ones), as the settings tune them.
+
+    Raises:
+        ConfigError: a name is no metric.
+    """
+    options = metrics.MetricOptions(
+        k=settings.metrics_k,
+        string_similarity=settings.metrics_string_similarity,
+        undecided_limit=settings.metrics_undecided_limit,
+    )
+    return MetricChoice(names=metrics.check_names(metrics.DEFAULT_METRICS if names is None else names), options=options)
+
+
+async def judge_call(call: RagCall, judge: Judge, choice: MetricChoice) -> JudgedCall:
     """Ask the judge where one of the metrics needs it, and compute the metrics; a judge's failure is a value."""
-    if not metrics.needs_judge(call, names=names):
-        return JudgedCall(results=metrics.compute(call, None, names=names), verdicts=None)
+    if not metrics.needs_judge(call, names=choice.names):
+        return JudgedCall(results=choice.compute(call, None), verdicts=None)
     try:
         verdicts = await judge.judge(call)
     except JudgeError as exc:
         found = Unscored(name="judge", reason=_reason(exc), detail=str(exc))
-        return JudgedCall(results=metrics.compute(call, found, names=names), verdicts=None, problem=str(exc))
-    return JudgedCall(results=metrics.compute(call, verdicts, names=names), verdicts=verdicts)
+        return JudgedCall(results=choice.compute(call, found), verdicts=None, problem=str(exc))
+    return JudgedCall(results=choice.compute(call, verdicts), verdicts=verdicts)
 
 
 async def guarded(work: Awaitable[T], *, about: str) -> T | None:
@@ -50,6 +77,15 @@ async def guarded(work: Awaitable[T], *, about: str) -> T | None:
     except Exception:
         _logger.exception("%s could not be scored", about)
         return None
+
+
+@asynccontextmanager
+async def closing_judge(judge: Judge) -> AsyncIterator[Judge]:
+    """Close a judge at the end of the block."""
+    try:
+        yield judge
+    finally:
+        await judge.aclose()
 
 
 @contextmanager

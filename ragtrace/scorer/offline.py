@@ -5,11 +5,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from ragtrace import metrics
 from ragtrace.judge import make_judge
 from ragtrace.judge.base import Judge
 from ragtrace.model import JsonValue, RagCall, Score, Unscored
-from ragtrace.scorer.judging import JudgedCall, guarded, judge_call, untraced
+from ragtrace.scorer.judging import (
+    JudgedCall,
+    MetricChoice,
+    choose_metrics,
+    closing_judge,
+    guarded,
+    judge_call,
+    untraced,
+)
 from ragtrace.scorer.records import describe_judge, describe_sentences
 from ragtrace.scorer.rows import BadRow, read_row
 from ragtrace.settings import Settings, load_settings
@@ -21,7 +28,7 @@ async def judge_rows(
     rows: Iterable[RagCall | BadRow],
     judge: Judge,
     *,
-    names: tuple[str, ...],
+    choice: MetricChoice,
     concurrency: int,
     write: Callable[[JsonObject], None],
 ) -> None:
@@ -30,7 +37,7 @@ async def judge_rows(
     with untraced():
         async with asyncio.TaskGroup() as tasks:
             for row in rows:
-                waiting.append(tasks.create_task(_output(row, judge, names)))
+                waiting.append(tasks.create_task(_output(row, judge, choice)))
                 if len(waiting) >= concurrency:
                     write(await waiting.popleft())
             while waiting:
@@ -41,7 +48,7 @@ async def ajudge_calls(
     rows: Iterable[Mapping[str, JsonValue]],
     *,
     settings: Settings | None = None,
-    metric_names: Iterable[str] = metrics.DEFAULT_METRICS,
+    metric_names: Iterable[str] | None = None,
 ) -> list[JsonObject]:
     """Judge rows as `ragtrace judge` does and return one output a row, in order.
 
@@ -50,19 +57,17 @@ async def ajudge_calls(
     Args:
         rows: Dictionaries as described in the documentation of `ragtrace judge`.
         settings: The judge and its limits; read from the environment and `ragtrace.toml` by default.
-        metric_names: Which metrics to compute.
+        metric_names: Which metrics to compute; what one judge call yields by default.
 
     Raises:
         ConfigError: a setting or a metric's name is wrong.
     """
     chosen = settings or load_settings()
-    names = metrics.check_names(metric_names)
-    judge, outputs = make_judge(chosen), list[JsonObject]()
-    try:
-        read = (read_row(row, number) for number, row in enumerate(rows, start=1))
-        await judge_rows(read, judge, names=names, concurrency=chosen.concurrency, write=outputs.append)
-    finally:
-        await judge.aclose()
+    choice = choose_metrics(chosen, metric_names)
+    read = (read_row(row, number) for number, row in enumerate(rows, start=1))
+    outputs: list[JsonObject] = []
+    async with closing_judge(make_judge(chosen)) as judge:
+        await judge_rows(read, judge, choice=choice, concurrency=chosen.concurrency, write=outputs.append)
     return outputs
 
 
@@ -70,7 +75,7 @@ def judge_calls(
     rows: Iterable[Mapping[str, JsonValue]],
     *,
     settings: Settings | None = None,
-    metric_names: Iterable[str] = metrics.DEFAULT_METRICS,
+    metric_names: Iterable[str] | None = None,
 ) -> list[JsonObject]:
     """Do what `ajudge_calls` does, from synchronous code, also while an event loop runs in this thread.
 
@@ -82,10 +87,10 @@ def judge_calls(
         return thread.submit(asyncio.run, work).result()
 
 
-async def _output(row: RagCall | BadRow, judge: Judge, names: tuple[str, ...]) -> JsonObject:
+async def _output(row: RagCall | BadRow, judge: Judge, choice: MetricChoice) -> JsonObject:
     if isinstance(row, BadRow):
         return _without_scores(str(row.number), row.problem)
-    judged = await guarded(judge_call(row, judge, names), about=f"row {row.id}")
+    judged = await guarded(judge_call(row, judge, choice), about=f"row {row.id}")
     return describe(row, judged) if judged else _without_scores(row.id, "could not be scored; the log says why")
 
 

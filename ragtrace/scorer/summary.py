@@ -46,6 +46,7 @@ class RunSummary:
             + (f", {tally.own_traffic} of judges left out" if tally.own_traffic else ""),
             f"  scored          {tally.scored}",
             f"  already scored  {tally.already_scored}",
+            *([f"  would judge     {tally.would_judge}"] if tally.would_judge else []),
             *_reasons("unscored", tally.unscored),
             *_reasons("pending", +tally.pending),
         ]
@@ -61,6 +62,8 @@ class RunSummary:
         tokens = f"{tally.prompt_tokens:,} + {tally.completion_tokens:,} tokens"
         price = f", cost {tally.cost:.4f}" if tally.cost is not None else ""
         cached = f", {tally.judge_cached} from the cache" if tally.judge_cached else ""
+        if tally.would_judge:
+            return f"Judge {self.judge}: about {tokens}{price}."
         return f"Judge {self.judge}: {tally.judge_calls} calls{cached}, {tokens}{price}; {self.seconds:.1f} s."
 
 

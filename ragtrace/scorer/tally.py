@@ -26,6 +26,8 @@ class Tally:
     """Nothing stored, will be tried again, by reason."""
     refused: int = 0
     """Langfuse refused a score of the call."""
+    would_judge: int = 0
+    """In a dry run: what another run would judge."""
     failed: int = 0
     """An error of ours or of a metric; the log has it."""
     sent_later: int = 0
@@ -44,7 +46,7 @@ class Tally:
     def finished(self) -> int:
         """Sampled calls about which nothing remains to be done in this run."""
         rest = self.unscored.total() + self.pending.total()
-        return self.already_scored + self.scored + rest + self.refused + self.failed
+        return self.already_scored + self.scored + rest + self.refused + self.failed + self.would_judge
 
     def count_outcome(self, outcome: str) -> None:
         """Count a call whose mark is stored."""
@@ -76,6 +78,7 @@ class Tally:
             "pending": dict(sorted((+self.pending).items())),
             "refused": self.refused,
             "failed": self.failed,
+            "would_judge": self.would_judge,
             "sent_later": self.sent_later,
             "scores_written": self.scores_written,
             "judge_calls": self.judge_calls,
