@@ -6,11 +6,10 @@ from ragtrace.capture.documents import to_passages
 from ragtrace.capture.guard import guard
 from ragtrace.capture.manual import (
     RagCallScope,
-    collect_retrieved,
+    hear_retrieved,
     prompted,
     rag_call,
     retrieved,
-    take_retrieved,
 )
 from ragtrace.capture.record import CapturedCall
 
@@ -18,17 +17,16 @@ __all__ = [
     "Capture",
     "CapturedCall",
     "RagCallScope",
-    "collect_retrieved",
     "configure",
     "current",
     "flush",
     "guard",
+    "hear_retrieved",
     "prompted",
     "rag_call",
     "rag_function",
     "retrieved",
     "shutdown",
     "submit",
-    "take_retrieved",
     "to_passages",
 ]

@@ -2,7 +2,7 @@
 
 import time
 from asyncio import CancelledError
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -21,9 +21,11 @@ from ragtrace.semconv import MARK_ABANDONED
 
 Documents = TypeVar("Documents", bound=Iterable[object])
 Messages = TypeVar("Messages")
+Listener = Callable[[tuple[Passage, ...]], None]
+"""Is told passages that belong to no `rag_call` block."""
 
 _current: "ContextVar[RagCallScope | None]" = ContextVar("ragtrace_rag_call", default=None)
-_reported: ContextVar[list[Passage] | None] = ContextVar("ragtrace_retrieved", default=None)
+_listeners: list[Listener] = []
 
 
 class RagCallScope:
@@ -154,18 +156,16 @@ def retrieved(documents: Documents) -> Documents:
     """Tell the call around this code what was retrieved, and return it: `docs = ragtrace.retrieved(search(q))`.
 
     For passages that no event tells of, such as a vector store's. The call is the `rag_call` block around, else the
-    chain whose handler collects them.
+    chain that a handler follows here.
     """
     with guard("reading retrieved passages"):
         scope = _current.get()
         if scope is not None:
             scope.retrieved(documents)
         else:
-            reported = _reported.get()
-            if reported is None:
-                reported = []
-                _reported.set(reported)
-            _append(reported, to_passages(documents))
+            passages = to_passages(documents)
+            for listener in _listeners:
+                listener(passages)
     return documents
 
 
@@ -177,22 +177,10 @@ def prompted(messages: Messages) -> Messages:
     return messages
 
 
-def collect_retrieved() -> None:
-    """Collect from here on, in this context and all that are copied from it, what `retrieved` is told.
-
-    For handlers, where a run starts: a chain's steps run in copies of the context, which share this collection.
-    """
-    _reported.set([])
-
-
-def take_retrieved() -> tuple[Passage, ...] | None:
-    """Return and forget the passages that `retrieved` was told in this context; None if it was told nothing."""
-    reported = _reported.get()
-    if not reported:
-        return None
-    taken = tuple(reported)
-    del reported[: len(taken)]
-    return taken
+def hear_retrieved(listener: Listener) -> None:
+    """Have a handler told what `retrieved` is told outside any `rag_call` block; the handler knows what runs here."""
+    if listener not in _listeners:
+        _listeners.append(listener)
 
 
 def _append(known: list[Passage], more: Sequence[Passage]) -> list[Passage]:

@@ -9,8 +9,8 @@ from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.llms import LLM
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
@@ -20,8 +20,8 @@ from ragtrace.capture import CapturedCall
 from ragtrace_instrumentation_langchain import RagCallbackHandler
 from ragtrace_instrumentation_langchain.runs import RunTable
 
-GATE = "The gate opens at 06:00 on working days."
-DOGS = "Dogs are allowed on the whole site."
+GATE = "The gate opens at 06:00 on working days and at 08:00 on Saturdays, Sundays and public holidays."
+DOGS = "Dogs are allowed on the whole site, except in the canteen and where signs say otherwise."
 DEPOT = "The depot in Gera closed in 1998."
 
 
@@ -80,7 +80,9 @@ class Talker(BaseChatModel):
         said = self.reply(messages)
         return AIMessage(content=said) if isinstance(said, str) else said
 
-    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._message(messages))])
 
     async def _agenerate(

@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Any, TypedDict
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -23,8 +23,8 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.output_parsers import PydanticOutputParser, StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.stores import InMemoryStore
 from langchain_core.tools import create_retriever_tool, tool
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -46,7 +46,6 @@ from langchain_kit import (
 from langchain_text_splitters import CharacterTextSplitter
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
@@ -136,7 +135,7 @@ def retrieval_qa(config: Any) -> object:
     return chain.invoke({"query": QUESTION}, config)
 
 
-@shape("stuff chain given documents that plain code retrieved")
+@shape("stuff chain given documents that plain code retrieved", confidence="medium")
 def stuff_documents(config: Any) -> object:
     documents = Shelf().invoke(QUESTION, config)
     prompt = ChatPromptTemplate.from_template("{context}\n\n{question}")
@@ -157,17 +156,17 @@ def given_documents(config: Any) -> object:
 # What happens to passages between retrieval and prompt.
 
 
-@shape("token budget that cuts a passage and drops one", received=(GATE[:20],))
+@shape("token budget that cuts a passage and drops one", received=(GATE[:60],))
 def truncated(config: Any) -> object:
-    cut = RunnableLambda(lambda documents: write_out(documents)[:20])
+    cut = RunnableLambda(lambda documents: write_out(documents)[:60])
     return stuff_chain(Shelf() | cut | RunnableLambda(lambda text: [Document(page_content=text)])).invoke(
         QUESTION, config
     )
 
 
-@shape("function that shortens the documents", received=(GATE[:20], DOGS[:20]))
+@shape("function that shortens the documents", received=(GATE[:60], DOGS[:60]))
 def shortened(config: Any) -> object:
-    shorten = RunnableLambda(lambda ds: [Document(page_content=d.page_content[:20]) for d in ds])
+    shorten = RunnableLambda(lambda ds: [Document(page_content=d.page_content[:60]) for d in ds])
     return stuff_chain(Shelf() | shorten).invoke(QUESTION, config)
 
 
@@ -180,9 +179,9 @@ class KeepFirst(BaseDocumentCompressor):
 
 @shape("reranking (`ContextualCompressionRetriever`)", retrieved=(GATE,), received=(GATE,), candidates=(DOGS,))
 def reranked(config: Any) -> object:
-    return stuff_chain(
-        ContextualCompressionRetriever(base_retriever=Shelf(), base_compressor=KeepFirst())
-    ).invoke(QUESTION, config)
+    return stuff_chain(ContextualCompressionRetriever(base_retriever=Shelf(), base_compressor=KeepFirst())).invoke(
+        QUESTION, config
+    )
 
 
 @shape(
@@ -193,9 +192,9 @@ def reranked(config: Any) -> object:
 )
 def extracted(config: Any) -> object:
     extractor = LLMChainExtractor.from_llm(says("opens at 06:00"))
-    return stuff_chain(
-        ContextualCompressionRetriever(base_retriever=Shelf(), base_compressor=extractor)
-    ).invoke(QUESTION, config)
+    return stuff_chain(ContextualCompressionRetriever(base_retriever=Shelf(), base_compressor=extractor)).invoke(
+        QUESTION, config
+    )
 
 
 @shape("`MultiQueryRetriever`")
@@ -359,7 +358,12 @@ def agent_own_artifact(config: Any) -> object:
     return create_agent(agent_model(), [search]).invoke(ASK, config)
 
 
-@shape("agent with a tool that returns text", retrieved=(f"{GATE} {DOGS}",), received=(f"{GATE} {DOGS}",), sources=("tool",))
+@shape(
+    "agent with a tool that returns text",
+    retrieved=(f"{GATE} {DOGS}",),
+    received=(f"{GATE} {DOGS}",),
+    sources=("tool",),
+)
 def agent_text_tool(config: Any) -> object:
     @tool
     def search(query: str) -> str:
@@ -374,13 +378,13 @@ class TrimTools(AgentMiddleware):
 
     def wrap_model_call(self, request: Any, handler: Any) -> Any:
         trimmed = [
-            m.model_copy(update={"content": m.content[:20]}) if isinstance(m, ToolMessage) else m
+            m.model_copy(update={"content": m.content[:60]}) if isinstance(m, ToolMessage) else m
             for m in request.messages
         ]
         return handler(request.override(messages=trimmed))
 
 
-@shape("agent whose middleware trims tool results", rewritten="gate hours", received=(GATE[:20],))
+@shape("agent whose middleware trims tool results", rewritten="gate hours", received=(GATE[:60],))
 def agent_trimmed(config: Any) -> object:
     tools = [search_tool(response_format="content_and_artifact")]
     return create_agent(agent_model(), tools, middleware=[TrimTools()]).invoke(ASK, config)
@@ -550,7 +554,7 @@ def parsed(config: Any) -> object:
     return (sources | PROMPT | model | PydanticOutputParser(pydantic_object=Verdict)).invoke(QUESTION, config)
 
 
-@shape("answer decorated afterwards", confidence="medium")
+@shape("answer decorated afterwards", answer="The gate opens at six.", confidence="medium")
 def decorated(config: Any) -> object:
     add = RunnableLambda(lambda text: f"{text}\n\nAsk the desk for more.")
     return (stuff_chain(model=says("The gate opens at six.")) | add).invoke(QUESTION, config)
@@ -576,8 +580,16 @@ def document_blocks(config: Any) -> object:
 # Conversations.
 
 
-@shape("second turn, the first turn's tool result still in the prompt", rewritten="dogs", sources=("retriever", "history"),
-       question="Are dogs allowed?", retrieved=(DOGS, GATE), received=(DOGS, GATE), answer="Yes.", records=2)
+@shape(
+    "second turn, the first turn's tool result still in the prompt",
+    rewritten="dogs",
+    sources=("retriever", "history"),
+    question="Are dogs allowed?",
+    retrieved=(DOGS, GATE),
+    received=(DOGS, GATE),
+    answer="Yes.",
+    records=2,
+)
 def second_turn(config: Any) -> object:
     def reply(messages: Sequence[BaseMessage]) -> AIMessage | str:
         is_dogs = "dogs" in str([m for m in messages if isinstance(m, HumanMessage)][-1].content)

@@ -20,6 +20,8 @@ class Found(NamedTuple):
     text: str
     id: str | None
     metadata: Mapping[str, object]
+    score: float | None = None
+    """Where it is known beside the metadata."""
 
 
 def snapshot(documents: Iterable[object]) -> tuple[Found, ...]:

@@ -13,9 +13,10 @@ from opentelemetry import trace
 from opentelemetry.instrumentation.utils import is_instrumentation_enabled
 
 import ragtrace.capture
-from ragtrace.capture import guard
+from ragtrace.capture import guard, hear_retrieved
+from ragtrace.model import Passage
 from ragtrace_instrumentation_langchain import join, observe
-from ragtrace_instrumentation_langchain.calls import Call, Client, Run, RunKind
+from ragtrace_instrumentation_langchain.calls import CURRENT, Call, Client, Run, RunKind
 from ragtrace_instrumentation_langchain.finish import finish
 from ragtrace_instrumentation_langchain.inline import would_silence_others
 from ragtrace_instrumentation_langchain.messages import Prompt, read_prompt
@@ -54,6 +55,7 @@ class RagCallbackHandler(BaseCallbackHandler):
         self._runs = runs if runs is not None else _TABLE
         if tracer_provider is not None:
             join.link(tracer_provider)
+        hear_retrieved(_hear)
 
     @property
     def run_inline(self) -> bool:  # type: ignore[override]  # LangChain reads it at each event, nobody writes it
@@ -234,6 +236,15 @@ class RagCallbackHandler(BaseCallbackHandler):
             observe.root_ended(run, outputs, error)
         if call.ending is not None and not (call.ending.is_awaited and call.answering):
             finish(call, self._runs)
+
+
+def _hear(passages: Sequence[Passage]) -> None:
+    """Take what `ragtrace.retrieved` is told for the run that is current here, else for a model call to come."""
+    run = CURRENT.get()
+    if run is not None and run.is_open:
+        observe.told(passages, run)
+    else:
+        _TABLE.loose.add(observe.told_outside(passages))
 
 
 def _name(serialized: Mapping[str, object] | None, settings: Mapping[str, object]) -> str:

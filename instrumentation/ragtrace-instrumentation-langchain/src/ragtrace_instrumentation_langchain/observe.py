@@ -8,6 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
+from ragtrace.model import Passage
 from ragtrace.semconv import USER_ROLE
 from ragtrace_instrumentation_langchain.calls import Generation, Retrieval, Role, Run, next_order
 from ragtrace_instrumentation_langchain.citations import read_citations
@@ -15,6 +16,7 @@ from ragtrace_instrumentation_langchain.documents import Found, find_documents, 
 from ragtrace_instrumentation_langchain.messages import Prompt, message_text
 from ragtrace_instrumentation_langchain.shapes import find_question, read_output
 
+_DOCUMENTS_COMPARED = 3
 _ROLES: Mapping[object, Role] = {"generator": "generator", "helper": "helper"}
 
 
@@ -24,8 +26,8 @@ def chain_inputs(run: Run, inputs: object) -> None:
         run.had_documents = holds_documents(inputs)
         return
     call = run.call
-    call.question = find_question(inputs)
     call.is_resumed = type(inputs).__name__ == "Command"
+    call.question = None if call.is_resumed else find_question(inputs)
     documents = find_documents(inputs)
     run.had_documents = bool(documents)
     if documents:
@@ -37,7 +39,7 @@ def chain_outputs(run: Run, outputs: object) -> None:
     if run.had_documents or run.has_retrieved or run.is_in_retriever:
         return
     documents = find_documents(outputs)
-    if documents:
+    if documents and not _are_pieces(documents, run):
         _add(run, Retrieval(documents=documents, order=next_order(), start_ns=run.start_ns, tool=run.tool))
 
 
@@ -52,6 +54,20 @@ def retrieved(run: Run, documents: Sequence[Document]) -> None:
         tool=run.tool,
     )
     _add(run, retrieval)
+
+
+def told(passages: Sequence[Passage], run: Run) -> None:
+    """Note what the program says was retrieved while a run is current."""
+    retrieval = told_outside(passages)
+    retrieval.is_nested = run.kind == "retriever" or run.is_in_retriever
+    retrieval.tool = run if run.kind == "tool" else run.tool
+    _add(run, retrieval)
+
+
+def told_outside(passages: Sequence[Passage]) -> Retrieval:
+    """Make a retrieval of what the program says was retrieved."""
+    documents = tuple(Found(p.text, p.id, p.metadata, p.score) for p in passages)
+    return Retrieval(documents=documents, order=next_order(), start_ns=time.time_ns(), source="manual")
 
 
 def tool_returned(run: Run, output: object) -> None:
@@ -121,6 +137,14 @@ def root_ended(run: Run, outputs: object, error: BaseException | None) -> None:
     ending.is_awaited = isinstance(error, GeneratorExit) or (error is None and outputs is None)
     ending.is_abandoned = isinstance(error, CancelledError) or (ending.is_awaited and bool(call.answering))
     call.ending = ending
+
+
+def _are_pieces(documents: Sequence[Found], run: Run) -> bool:
+    """Tell whether documents were cut out of those that the call retrieved before."""
+    known = [found.text for retrieval in run.call.retrievals for found in retrieval.documents]
+    return bool(known) and all(
+        any(document.text in text for text in known) for document in documents[:_DOCUMENTS_COMPARED]
+    )
 
 
 def _add(run: Run, retrieval: Retrieval) -> None:

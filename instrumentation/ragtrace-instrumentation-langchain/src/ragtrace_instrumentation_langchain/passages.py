@@ -79,7 +79,7 @@ def _to_passage(document: Found, rank: int, *, source: PassageSource) -> Passage
         text=document.text,
         rank=rank,
         id=document.id,
-        score=_score(document.metadata) if document.metadata else None,
+        score=_score(document.metadata) if document.score is None else document.score,
         # Values of any type: `ragtrace.capture` makes them JSON on its own thread.
         metadata=cast("Mapping[str, JsonValue]", document.metadata),
         source=source,
