@@ -7,6 +7,7 @@
     │   └── BackendRejected     refused (keys, a bad request): trying again will not help
     └── JudgeError              the judge gave no verdicts
         ├── JudgeUnavailable    no answer, a time-out, a 5xx, a rate limit, an open circuit breaker
+        │   └── JudgeOverBudget not asked: the token budget is spent
         ├── JudgeReplyInvalid   it answered, but not what was asked
         └── JudgeRefused        it declined, or its content filter did
 
@@ -40,6 +41,10 @@ class JudgeError(RagtraceError):
 
 class JudgeUnavailable(JudgeError):
     """The judge did not answer, or asked to come back later."""
+
+
+class JudgeOverBudget(JudgeUnavailable):
+    """The judge was not asked: the hour's or the run's token budget is spent."""
 
 
 class JudgeReplyInvalid(JudgeError):

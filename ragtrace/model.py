@@ -230,6 +230,8 @@ class JudgeInfo:
     cached: bool = False
     cost: float | None = None
     """In the currency of the `[prices]` settings; None without a price."""
+    parameters: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What the endpoint was really asked with: it may have refused a temperature or a reply format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

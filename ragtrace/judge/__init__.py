@@ -1,1 +1,25 @@
+"""Judges: what gives verdicts on the claims of an answer."""
 
+from ragtrace.judge.base import Judge
+from ragtrace.judge.batch import judge_calls, verdicts_or_reason
+from ragtrace.masking import Mask
+from ragtrace.settings import Settings
+
+
+def make_judge(settings: Settings, *, mask: Mask | None = None) -> Judge:
+    """Return the language model that the settings name, or the embedded judge where they name none.
+
+    Raises:
+        ConfigError: the model cannot be reached with these settings.
+    """
+    # Imported when needed: the OpenAI client alone costs a third of a second and 30 MB.
+    if settings.judge_model is None:
+        from ragtrace.judge.embedded import EmbeddedJudge
+
+        return EmbeddedJudge()
+    from ragtrace.judge.llm import LlmJudge
+
+    return LlmJudge(settings, mask=mask)
+
+
+__all__ = ["Judge", "judge_calls", "make_judge", "verdicts_or_reason"]

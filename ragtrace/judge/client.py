@@ -1,0 +1,223 @@
+"""Send requests to an OpenAI-compatible endpoint: retries, time limits, parameters that it does not take."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
+
+import httpx2
+import openai
+from opentelemetry import context as otel
+
+from ragtrace.errors import JudgeRefused, JudgeReplyInvalid, JudgeUnavailable
+from ragtrace.judge.failures import Failure, explain
+from ragtrace.judge.limits import Breaker, Gate, Throttle
+from ragtrace.judge.parameters import Format, KnownParameters, Parameters
+from ragtrace.judge.planning import TooLongError
+from ragtrace.judge.timing import Deadline, Pauses
+from ragtrace.judge.wire import Completion, GarbledError, read_completion, read_vectors
+from ragtrace.model import JsonValue
+from ragtrace.semconv import JUDGE_MARK
+
+Reply = TypeVar("Reply")
+_MOST_FAILURES: Final = 4
+"""Attempts that fail for a passing reason before a request is given up."""
+_MOST_ATTEMPTS: Final = 30
+"""Attempts of any kind: the hard bound on what one request may cost the endpoint."""
+_MOST_LESSONS: Final = 5
+"""Requests that may be repeated with other parameters."""
+_CONNECT_SECONDS: Final = 10.0
+# Every instrumentation looks these up; the API has no public name for them, and older ones ask for the plain word.
+_SUPPRESSING_KEYS: Final = (
+    otel._SUPPRESS_INSTRUMENTATION_KEY,
+    otel._SUPPRESS_HTTP_INSTRUMENTATION_KEY,
+    "suppress_instrumentation",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a judge is and how it may be asked."""
+
+    base_url: str | None
+    """None: OpenAI itself."""
+    key: str = field(repr=False)
+    model: str
+    timeout_seconds: float
+    """Longest wait for one HTTP reply."""
+    concurrency: int
+
+    def __str__(self) -> str:
+        url = httpx2.URL(self.base_url or "https://api.openai.com/v1")
+        return f"{self.model!r} at {url.copy_with(userinfo=b'')}"
+
+
+@dataclass(slots=True)
+class Lane:
+    """What belongs to one event loop: connections, and who waits for them."""
+
+    client: openai.AsyncOpenAI
+    gate: Gate
+
+
+class Endpoint:
+    """One model at one endpoint. What is learned about it is shared by all event loops; connections are not."""
+
+    def __init__(self, address: Address, *, preferred: Format, pauses: Pauses) -> None:
+        self.address = address
+        self.known = KnownParameters(preferred)
+        self.breaker = Breaker()
+        self._pauses = pauses
+        self._throttle = Throttle(most=address.concurrency)
+        self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
+
+    async def complete(
+        self, messages: tuple[str, str], deadline: Deadline, *, schema: JsonValue, most_tokens: int
+    ) -> Completion:
+        """Return the model's reply, at most `most_tokens` long, reasoning included.
+
+        Raises:
+            JudgeUnavailable: no reply after all attempts, or the endpoint lets nobody in.
+            JudgeRefused: the model or its provider declined.
+            TooLongError: the request does not fit the model's window.
+        """
+        sent = self.known.current
+
+        async def attempt(client: openai.AsyncOpenAI) -> Completion:
+            nonlocal sent
+            sent = self.known.current
+            body = self.known.body(self.address.model, messages, schema=schema, most_tokens=most_tokens)
+            return read_completion(await client.post("/chat/completions", cast_to=httpx2.Response, body=body))
+
+        for _ in range(_MOST_LESSONS):
+            outcome = await self._send(attempt, deadline)
+            if isinstance(outcome, Completion):
+                if outcome.declined is not None:
+                    raise JudgeRefused(f"judge {self.address}: declined: {outcome.declined}")
+                return outcome
+            self._act_on(outcome, sent)
+        raise JudgeUnavailable(f"judge {self.address}: refused {_MOST_LESSONS} ways of asking")
+
+    async def embed(self, texts: Sequence[str], deadline: Deadline, *, model: str) -> list[list[float]]:
+        """Return one vector a text.
+
+        Raises:
+            JudgeUnavailable: no reply after all attempts.
+            JudgeReplyInvalid: the endpoint refused, as where it has no such model.
+        """
+        body: dict[str, JsonValue] = {"model": model, "input": list(texts), "encoding_format": "float"}
+
+        async def attempt(client: openai.AsyncOpenAI) -> list[list[float]]:
+            return read_vectors(await client.post("/embeddings", cast_to=httpx2.Response, body=body), len(texts))
+
+        outcome = await self._send(attempt, deadline)
+        if isinstance(outcome, Failure):
+            raise JudgeReplyInvalid(f"embedding model {model!r}: {outcome.said}: check RAGTRACE_EMBEDDING_MODEL")
+        return outcome
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections."""
+        lane = self._lanes.pop(asyncio.get_running_loop(), None)
+        if lane is not None:
+            await lane.client.close()
+
+    async def _send(
+        self, attempt: Callable[[openai.AsyncOpenAI], Awaitable[Reply]], deadline: Deadline
+    ) -> Reply | Failure:
+        """Return the reply, or a failure that sending the same again will not mend."""
+        loop, lane = asyncio.get_running_loop(), self._lane()
+        failures = 0
+        for number in range(1, _MOST_ATTEMPTS + 1):
+            async with lane.gate.slot() as started:
+                self._check_breaker(started)
+                deadline.start(started)
+                outcome = await self._attempt(attempt, lane.client)
+                self._note(outcome, started, loop.time())
+            if not isinstance(outcome, Failure) or outcome.meaning not in ("limited", "passing"):
+                return outcome
+            failures += outcome.meaning == "passing"
+            pause = self._pauses.after(number, outcome.retry_after)
+            if failures >= _MOST_FAILURES or not deadline.allows(pause, loop.time()):
+                raise JudgeUnavailable(f"judge {self.address}: {outcome.said}; gave up after {number} attempts")
+            await asyncio.sleep(pause)
+        raise JudgeUnavailable(f"judge {self.address}: gave up after {_MOST_ATTEMPTS} attempts")
+
+    async def _attempt(
+        self, attempt: Callable[[openai.AsyncOpenAI], Awaitable[Reply]], client: openai.AsyncOpenAI
+    ) -> Reply | Failure:
+        try:
+            with _unobserved():
+                async with asyncio.timeout(self.address.timeout_seconds):
+                    return await attempt(client)
+        except TimeoutError:
+            return Failure(meaning="passing", said=f"no reply within {self.address.timeout_seconds:g} s")
+        except GarbledError as exc:
+            return Failure(meaning="passing", said=str(exc))
+        except openai.OpenAIError as exc:
+            return explain(exc, self.address.key, datetime.now(UTC))
+
+    def _note(self, outcome: object, started: float, now: float) -> None:
+        """Tell the throttle, before another request takes the place."""
+        if not isinstance(outcome, Failure):
+            self._throttle.succeeded()
+            self.breaker.close()
+        elif outcome.meaning == "limited":
+            self._throttle.refused(started, now, outcome.retry_after or 0.0)
+
+    def _act_on(self, failure: Failure, sent: Parameters) -> None:
+        """Learn from a failure and return, or raise what it means for the call."""
+        match failure.meaning:
+            case "too_long":
+                self.known.narrow(failure.window)
+                raise TooLongError
+            case "declined":
+                raise JudgeRefused(f"judge {self.address}: declined: {failure.said}")
+            case "parameter" if self.known.learn(sent, failure.said.lower(), failure.parameter):
+                return
+            case "parameter" if self._throttle.is_proven:
+                raise JudgeRefused(f"judge {self.address}: refused this request: {failure.said}")
+        self._throttle.start_over()
+        self.breaker.open(
+            f"judge {self.address}: {failure.said}; check OPENAI_API_KEY, OPENAI_BASE_URL, RAGTRACE_JUDGE_MODEL "
+            "and the account's quota",
+            asyncio.get_running_loop().time(),
+        )
+        raise JudgeUnavailable(self.breaker.reason)
+
+    def _check_breaker(self, now: float) -> None:
+        if self.breaker.is_open(now):
+            raise JudgeUnavailable(self.breaker.reason)
+
+    def _lane(self) -> Lane:
+        loop = asyncio.get_running_loop()
+        lane = self._lanes.get(loop)
+        if lane is None:
+            most = self.address.concurrency
+            client = openai.AsyncOpenAI(
+                base_url=self.address.base_url,
+                api_key=self.address.key,
+                max_retries=0,
+                timeout=httpx2.Timeout(self.address.timeout_seconds, connect=_CONNECT_SECONDS),
+                default_headers={JUDGE_MARK: "1"},
+                http_client=openai.DefaultAioHttpClient(
+                    limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most)
+                ),
+            )
+            lane = self._lanes[loop] = Lane(client, Gate(self._throttle))
+        return lane
+
+
+@contextmanager
+def _unobserved() -> Iterator[None]:
+    """Keep instrumentations off: a judge request that was traced would be scored as one more answer."""
+    context = otel.get_current()
+    for key in _SUPPRESSING_KEYS:
+        context = otel.set_value(key, True, context)
+    token = otel.attach(context)
+    try:
+        yield
+    finally:
+        otel.detach(token)

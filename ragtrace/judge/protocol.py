@@ -1,0 +1,155 @@
+"""What one call asks a judge, and what code makes of a verdict: numbers out, indexes of passages back."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from ragtrace.model import Claim, ClaimVerdict, Need, Sentence
+
+Side = Literal["A", "R"]
+JUDGED_KINDS: Final = frozenset({"statement", "row", "code"})
+"""Kinds of sentences that can claim something; the others are never shown to a judge."""
+NEEDS_LABEL: Final = "N"
+_EVIDENCE = re.compile(r"\W*(?:passage|p)?\s*(w?)\s*0*(\d{1,6})\W*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """Text of one passage, as the judge sees it."""
+
+    passage: int
+    """Index into `Delivery.passages`."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something to be judged: a sentence, or a claim of one."""
+
+    label: str
+    """`A1`, `R2`: side and number."""
+    text: str
+
+    @property
+    def side(self) -> Side:
+        """Whose sentence it is: the answer's or the reference's."""
+        return "A" if self.label.startswith("A") else "R"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that a call gives a judge to see, in the order in which it is numbered."""
+
+    language: str
+    """Language of the instructions."""
+    question: str
+    received: tuple[Excerpt, ...]
+    """In prompt order; the only ground for anything but retrieval_recall."""
+    withheld: tuple[Excerpt, ...]
+    """Empty unless there is a reference to hold against it."""
+    answer: tuple[Sentence, ...]
+    reference: tuple[Sentence, ...]
+    items: tuple[Item, ...]
+    wants_needs: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found out so far, by label."""
+
+    claims: dict[str, tuple[Claim, ...]]
+    """Every label that was answered as asked; an empty tuple where nothing is claimed."""
+    refused: bool = False
+    needs: tuple[Need, ...] | None = None
+
+    def and_also(self, other: "Findings") -> "Findings":
+        """Add what another reply found out about other labels."""
+        return Findings(
+            claims=self.claims | other.claims,
+            refused=self.refused or other.refused,
+            needs=other.needs if self.needs is None else self.needs,
+        )
+
+
+NOTHING: Final = Findings(claims={})
+
+
+def decide(verdict: ClaimVerdict, labels: Iterable[object], *, claim: Claim, side: Side, plan: Plan) -> Claim | None:
+    """Return the claim with the verdict that its evidence bears out, or None if the two do not fit together.
+
+    The judge names passages; this decides what they count for. Withheld text supports nothing but `retrieval_recall`:
+    a claim with no other evidence stays unsupported. A verdict that needs a passage and names none that was shown is
+    no verdict.
+    """
+    received, withheld = _indexes(labels, plan)
+    held_back = withheld if side == "R" else ()
+    match verdict:
+        case "supported" if received:
+            return replace(claim, verdict="supported", evidence=received, withheld_evidence=held_back)
+        case "contradicted" if received:
+            return replace(claim, verdict="contradicted", evidence=received)
+        case "contradicted" if withheld:
+            return replace(claim, verdict="unsupported")
+        case "supported" if not withheld:
+            return None
+        case "supported" | "unsupported":
+            return replace(claim, verdict="unsupported", withheld_evidence=held_back)
+        case _:
+            return None
+
+
+def met_by(labels: Iterable[object], plan: Plan) -> tuple[int, ...]:
+    """Return the indexes of the received passages that the labels name."""
+    return _indexes(labels, plan)[0]
+
+
+def _indexes(labels: Iterable[object], plan: Plan) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the received and the withheld passages that were named; numbers that were not given out are ignored."""
+    received: dict[int, None] = {}
+    withheld: dict[int, None] = {}
+    for label in labels:
+        found = None if isinstance(label, bool) else _EVIDENCE.fullmatch(str(label))
+        if found is None:
+            continue
+        excerpts, indexes = (plan.withheld, withheld) if found.group(1) else (plan.received, received)
+        number = int(found.group(2))
+        if 1 <= number <= len(excerpts):
+            indexes[excerpts[number - 1].passage] = None
+    return tuple(received), tuple(withheld)
+
+
+def merge_parts(parts: Sequence[Claim]) -> Claim:
+    """Return one claim from its verdicts on several parts of the passages: supported if any part supports it.
+
+    Where no part supports it and one did not decide, nobody knows whether that part would have.
+    """
+    order: tuple[ClaimVerdict, ...] = ("supported", "undecided", "contradicted", "unsupported")
+    best = min(parts, key=lambda claim: order.index(claim.verdict))
+    agreeing = [claim for claim in parts if claim.verdict == best.verdict]
+    return replace(
+        best,
+        evidence=_union(claim.evidence for claim in agreeing),
+        withheld_evidence=_union(claim.withheld_evidence for claim in parts),
+    )
+
+
+def merge_claims(claims: Sequence[Claim]) -> Claim:
+    """Return one claim from the claims that a judge took it apart into: supported if every one is."""
+    order: tuple[ClaimVerdict, ...] = ("contradicted", "unsupported", "undecided", "supported")
+    worst = min(claims, key=lambda claim: order.index(claim.verdict))
+    is_held_back = all(claim.verdict == "supported" or claim.withheld_evidence for claim in claims)
+    return replace(
+        worst,
+        evidence=_union(claim.evidence for claim in claims if claim.verdict == worst.verdict),
+        withheld_evidence=_union(claim.withheld_evidence for claim in claims) if is_held_back else (),
+    )
+
+
+def _union(groups: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(index for group in groups for index in group))
+
+
+def used_passages(claims: Iterable[Claim]) -> tuple[int, ...]:
+    """Return the passages that are evidence for any claim, in ascending order."""
+    return tuple(sorted({index for claim in claims for index in claim.evidence}))
