@@ -57,6 +57,10 @@ class Capture:
         if lost:
             logger.warning("ragtrace: %d captured calls were not delivered", lost)
 
+    def begin_shutdown(self) -> None:
+        """Take no more calls and hurry with those that wait; `shutdown` then waits for them."""
+        self._collector.begin_closing()
+
     def reconfigure(self, config: PipelineConfig) -> None:
         """Use another configuration from now on, also for calls that wait already."""
         self._collector.limit_bytes = config.settings.capture_queue_bytes
@@ -131,6 +135,9 @@ def flush(timeout_seconds: float = 5.0) -> bool:
 def shutdown(timeout_seconds: float = 5.0) -> None:
     """Deliver what waits, for at most this long, and stop capturing."""
     deadline = time.monotonic() + timeout_seconds
+    # All at once, so that one that hangs does not use up the others' time.
+    for capture in list(_alive):
+        capture.begin_shutdown()
     for capture in list(_alive):
         capture.shutdown(max(0.0, deadline - time.monotonic()))
     _configured.clear()

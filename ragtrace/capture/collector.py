@@ -77,15 +77,21 @@ class Collector:
             arrived = self._finished_more.wait_for(lambda: self._finished >= goal, timeout_seconds)
             return arrived and self._lost + self._overflowed == lost
 
-    def close(self, timeout_seconds: float) -> int:
-        """Take no more calls, deliver what waits, and return how many calls were lost for good."""
+    def begin_closing(self) -> None:
+        """Take no more calls and deliver what waits at once, each with one attempt."""
         with self._lock:
-            was_open = not self.closing.is_set()
             self.closing.set()
-        if was_open and self._thread is not None:
-            self.flush(timeout_seconds)
-        with self._lock:
-            return self._accepted - self._finished + self._unreported()
+            self._hurry.set()
+            self._arrived.set()
+
+    def close(self, timeout_seconds: float) -> int:
+        """Take no more calls, wait for those in hand, and return how many were lost that nobody was told of."""
+        self.begin_closing()
+        with self._finished_more:
+            self._finished_more.wait_for(lambda: self._finished >= self._accepted, timeout_seconds)
+            lost = self._accepted - self._finished + self._lost + self._overflowed - self._told
+            self._told += lost
+            return lost
 
     def after_fork_in_child(self) -> None:
         """Forget the parent's calls, which the parent delivers, and its lock, which nobody here holds."""
@@ -104,8 +110,8 @@ class Collector:
         self._thread: threading.Thread | None = None
         self._waiting: deque[tuple[CapturedCall, int]] = deque()
         self._bytes = self._accepted = self._finished = 0
-        self._lost = self._overflowed = self._refused = self._reported = 0
-        self._reported_at = float("-inf")
+        self._lost = self._overflowed = self._overflow_told = self._refused = self._told = 0
+        self._told_at = float("-inf")
 
     def _start(self) -> None:
         with self._lock:
@@ -117,13 +123,15 @@ class Collector:
         arrived, hurry = self._arrived, self._hurry
         while True:
             arrived.wait()
+            if self.closing.is_set() and not self._waiting:
+                return
             # A short wait gathers calls into one request and keeps this thread out of the way of the program's.
             hurry.wait(_LINGER_SECONDS)
             hurry.clear()
             arrived.clear()
             while portion := self._take():
                 self._work_off(portion)
-            self._report()
+            self._report_overflow()
 
     def _take(self) -> list[tuple[CapturedCall, int]]:
         portion: list[tuple[CapturedCall, int]] = []
@@ -150,19 +158,16 @@ class Collector:
         if self._refused == 1:
             logger.error("ragtrace: a call was captured after `shutdown()` and is not sent; configure again first")
 
-    def _unreported(self) -> int:
-        return self._lost + self._overflowed - self._reported
-
-    def _report(self) -> None:
+    def _report_overflow(self) -> None:
+        """Say now and then that the queue is full: here, because the thread that captures must not wait for a log."""
+        now = time.monotonic()
         with self._lock:
-            missing, now = self._unreported(), time.monotonic()
-            if not missing or now - self._reported_at < _REPORT_SECONDS:
+            missing = self._overflowed - self._overflow_told
+            if not missing or now - self._told_at < _REPORT_SECONDS:
                 return
-            self._reported, self._reported_at = self._reported + missing, now
-            overflowed = self._overflowed
+            self._overflow_told, self._told_at = self._overflowed, now
         logger.warning(
-            "ragtrace: %d captured calls were lost (%d in all found the queue full: `capture_queue_bytes`=%d)",
+            "ragtrace: %d captured calls were dropped, %d bytes of others were waiting (RAGTRACE_CAPTURE_QUEUE_BYTES)",
             missing,
-            overflowed,
             self.limit_bytes,
         )

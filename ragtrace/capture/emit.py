@@ -30,6 +30,8 @@ class Emitter:
 
     settings: Settings
     mask: Mask | None
+    limit_bytes: int
+    """Largest record."""
 
     def emit(self, call: CapturedCall, tracer: Tracer) -> int:
         """Write the span and return its size in bytes; 0 for a call that is outside the sample."""
@@ -54,7 +56,7 @@ class Emitter:
             call,
             mask=self.mask,
             align_in_app=self.settings.capture_align_in_app,
-            limit_bytes=self.settings.capture_record_bytes,
+            limit_bytes=self.limit_bytes,
         )
         span.set_attributes(dict(self._attributes(call, record, context)))
         self._set_status(span, call.error)
@@ -74,8 +76,9 @@ class Emitter:
             yield semconv.LANGFUSE_OUTPUT, record.output
         yield from self._identity(call, context)
         yield from self._retrieval(call)
-        yield from _summary(call, record, rate=self.settings.capture_rate)
+        # Ours last: the application's metadata must not replace them.
         yield from self._metadata(call.metadata)
+        yield from _summary(call, record, rate=self.settings.capture_rate)
         if _is_app_root(context):
             yield semconv.LANGFUSE_IS_APP_ROOT, True
 
@@ -100,7 +103,8 @@ class Emitter:
             yield semconv.LANGFUSE_TRACE_TAGS, list(dict.fromkeys(self._short(str(tag)) for tag in tags))
 
     def _retrieval(self, call: CapturedCall) -> Iterator[tuple[str, Attribute]]:
-        yield semconv.GEN_AI_RETRIEVAL_QUERY, self._short(call.question_rewritten or call.question)
+        if call.question_rewritten:
+            yield semconv.GEN_AI_RETRIEVAL_QUERY, self._short(call.question_rewritten)
         documents: list[JsonValue] = [
             {"id": passage.id, **({} if passage.score is None else {"score": to_json(passage.score)})}
             for passage in (call.passages or ())[:_MOST_DOCUMENTS]
@@ -138,8 +142,9 @@ def _summary(call: CapturedCall, record: Record, *, rate: float) -> Iterator[tup
         semconv.META_PASSAGES_RECEIVED: record.received,
         semconv.META_PROMPT_LENGTH: record.prompt_length,
         semconv.META_PROMPT_DIGEST: record.prompt_digest,
-        semconv.META_CAPTURE_PROBABILITY: rate,
-        semconv.META_CONFIDENCE: call.confidence,
+        # What readers assume anyway is not written: small calls are many.
+        semconv.META_CAPTURE_PROBABILITY: rate if rate < 1 else None,
+        semconv.META_CONFIDENCE: call.confidence if call.confidence != "high" else None,
         semconv.META_MARKS: ",".join(record.marks) or None,
     }
     yield from ((semconv.LANGFUSE_METADATA_PREFIX + key, v) for key, v in values.items() if v is not None)

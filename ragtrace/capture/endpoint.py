@@ -30,7 +30,13 @@ class Endpoint:
     """What to check when it refuses."""
 
     def __repr__(self) -> str:
-        return f"Endpoint(url={self.url!r})"
+        return f"Endpoint(shown={self.shown!r})"
+
+    @property
+    def shown(self) -> str:
+        """The address for logs: without a password that may stand in it."""
+        parts = urlsplit(self.url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
     @property
     def is_compressed(self) -> bool:

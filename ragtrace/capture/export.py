@@ -24,6 +24,7 @@ _RETRY_FOR_SECONDS = 45.0
 _LONGEST_DELAY_SECONDS = 15.0
 _FASTEST_COMPRESSION = 1
 _GZIP = 31
+_REPEAT_SECONDS = 600.0
 _RETRYABLE = (408, 429, 500, 502, 503, 504)
 _TOO_LARGE = 413
 _DIVISIBLE = (400, _TOO_LARGE)
@@ -55,7 +56,8 @@ class Sender:
         self._endpoint = endpoint
         self._patience = patience or Patience()
         self._session = requests.Session()
-        self._complained: set[str] = set()
+        self._told: dict[str, float] = {}
+        self._lost = 0
 
     def send(self, spans: Sequence[ReadableSpan], closing: threading.Event) -> int:
         """Deliver spans, trying again where that may help, and return how many were lost.
@@ -74,7 +76,7 @@ class Sender:
             return 0
         if reply.status in _DIVISIBLE and len(spans) > 1:
             return self._send_halves(spans, closing)
-        self._complain(reply, len(body))
+        self._complain(reply, size=len(body), lost=len(spans))
         return len(spans)
 
     def _send_halves(self, spans: Sequence[ReadableSpan], closing: threading.Event) -> int:
@@ -117,16 +119,29 @@ class Sender:
             retry_after_seconds=_retry_after(response.headers.get("Retry-After")),
         )
 
-    def _complain(self, reply: _Reply, size: int) -> None:
-        if reply.problem in self._complained:
+    def _complain(self, reply: _Reply, *, size: int, lost: int) -> None:
+        """Log why spans were lost: a refusal once, an outage now and then with what it cost so far."""
+        self._lost += lost
+        now = time.monotonic()
+        may_pass = reply.status is None or reply.status in _RETRYABLE
+        told_at = self._told.get(reply.problem)
+        if told_at is not None and not (may_pass and now - told_at >= _REPEAT_SECONDS):
             return
-        self._complained.add(reply.problem)
-        mend = f"check {self._endpoint.mend}"
-        if reply.status == _TOO_LARGE:
-            mend = f"it refuses {size} bytes: lower RAGTRACE_CAPTURE_RECORD_BYTES"
-        elif reply.status in _CREDENTIALS:
-            mend = f"it does not accept the keys: {mend}"
-        logger.error("ragtrace: captured calls are lost: %s %s; %s", self._endpoint.url, reply.problem, mend)
+        self._told[reply.problem] = now
+        logger.error(
+            "ragtrace: %s %s; %d captured calls lost so far; %s",
+            self._endpoint.shown,
+            reply.problem,
+            self._lost,
+            self._mend(reply.status, size),
+        )
+
+    def _mend(self, status: int | None, size: int) -> str:
+        if status == _TOO_LARGE:
+            return f"it takes no call of {size} bytes: lower RAGTRACE_CAPTURE_RECORD_BYTES"
+        if status in _CREDENTIALS:
+            return f"the keys are wrong, or of another project: check {self._endpoint.mend}"
+        return f"check {self._endpoint.mend}"
 
 
 def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:

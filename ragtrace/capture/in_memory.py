@@ -24,7 +24,9 @@ class CapturedCalls(Capture):
     def __init__(self, config: PipelineConfig) -> None:
         super().__init__(config)
         self._exporter = InMemorySpanExporter()
-        self._emitter = Emitter(settings=config.settings, mask=config.mask)
+        self._emitter = Emitter(
+            settings=config.settings, mask=config.mask, limit_bytes=config.settings.capture_record_bytes
+        )
         provider = private_provider(config.mask)
         provider.add_span_processor(SimpleSpanProcessor(self._exporter))
         self._tracer = provider.get_tracer(SCOPE_NAME)

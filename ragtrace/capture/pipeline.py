@@ -38,10 +38,11 @@ class Pipeline:
     def __init__(self, config: PipelineConfig | None) -> None:
         self._config = config
         self._route: _OwnRoute | _ApplicationRoute | None = None
+        self._problem: str | None = None
 
     def reconfigure(self, config: PipelineConfig) -> None:
         """Use another configuration for whatever is delivered from now on."""
-        self._config = config
+        self._config, self._problem = config, None
 
     def deliver(self, calls: Sequence[CapturedCall], closing: threading.Event) -> int:
         """Write and send calls; return how many were lost."""
@@ -62,12 +63,17 @@ class Pipeline:
         self._route = None
 
     def _find_route(self) -> "_OwnRoute | _ApplicationRoute":
-        if self._config is None:
-            self._config = PipelineConfig(settings=load_settings())
-        config = self._config
-        if self._route is None or self._route.config is not config:
-            uses_application = config.settings.capture_pipeline == "application"
-            self._route = _ApplicationRoute(config) if uses_application else _OwnRoute(config)
+        if self._problem is not None:
+            raise ConfigError(self._problem)
+        try:
+            config = self._config = self._config or PipelineConfig(settings=load_settings())
+            if self._route is None or self._route.config is not config:
+                uses_application = config.settings.capture_pipeline == "application"
+                self._route = _ApplicationRoute(config) if uses_application else _OwnRoute(config)
+        except ConfigError as exc:
+            # Kept, so that an application that is not configured does not pay for finding that out again.
+            self._problem = str(exc)
+            raise
         return self._route
 
 
@@ -76,7 +82,8 @@ class _OwnRoute:
 
     def __init__(self, config: PipelineConfig) -> None:
         self.config = config
-        self._emitter = Emitter(settings=config.settings, mask=config.mask)
+        limit = min(config.settings.capture_record_bytes, _BATCH_BYTES)
+        self._emitter = Emitter(settings=config.settings, mask=config.mask, limit_bytes=limit)
         self._sender = Sender(find_endpoint(config.settings))
         self._ended = _Ended()
         provider = private_provider(config.mask)
@@ -104,7 +111,8 @@ class _ApplicationRoute:
 
     def __init__(self, config: PipelineConfig) -> None:
         self.config = config
-        self._emitter = Emitter(settings=config.settings, mask=config.mask)
+        limit = config.settings.capture_record_bytes
+        self._emitter = Emitter(settings=config.settings, mask=config.mask, limit_bytes=limit)
 
     def deliver(self, calls: Sequence[CapturedCall], closing: threading.Event) -> int:
         return sum(self._deliver_one(call) for call in calls)

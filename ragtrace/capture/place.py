@@ -6,8 +6,9 @@ from hashlib import sha256
 from itertools import pairwise
 
 from ragtrace import align
+from ragtrace.capture.guard import guard
 from ragtrace.capture.record import CapturedCall
-from ragtrace.capture.rewrite import cut
+from ragtrace.capture.rewrite import cut, hidden_fragments, mask_rest
 from ragtrace.capture.serialise import clean_text, to_json
 from ragtrace.capture.shrink import shrink
 from ragtrace.masking import MASK_FAILED, Mask, apply, mask_text
@@ -62,7 +63,10 @@ def _deliver(call: CapturedCall, passages: Sequence[Passage], parts: Sequence[st
         # An answer without a prompt: somebody told us the passages only. They are what we know was used.
         whole = tuple(PassageDelivery(passage=p, status="full", coverage=1.0) for p in passages)
         return Delivery(passages=whole, prompt_order=tuple(range(len(whole))))
-    return align.align(passages, parts) if align_in_app else align.quick(passages, parts)
+    with guard("placing passages"):
+        return align.align(passages, parts) if align_in_app else align.quick(passages, parts)
+    unplaced = tuple(PassageDelivery(passage=p, status="undetermined") for p in passages)
+    return Delivery(passages=unplaced, unknown_spans=((0, len(align.PART_SEPARATOR.join(parts))),))
 
 
 def _clean_passage(passage: Passage) -> Passage:
@@ -79,8 +83,10 @@ def _describe(call: CapturedCall, delivery: Delivery | None, prompt: str, *, mas
         "passages": None if delivery is None else [_passage(p, mask=mask) for p in delivery.passages],
     }
     if delivery is not None and any(p.status == "undetermined" for p in delivery.passages):
+        fragments = hidden_fragments((p.passage.text for p in delivery.passages), mask)
         content["prompt_rest"] = [
-            {"at": start, "text": mask_text(mask, prompt[start:end])} for start, end in delivery.unknown_spans
+            {"at": start, "text": mask_rest(prompt[start:end], mask=mask, fragments=fragments)}
+            for start, end in delivery.unknown_spans
         ]
     if call.candidates:
         content["candidates"] = [_candidate(p, mask=mask) for p in call.candidates]

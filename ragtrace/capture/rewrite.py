@@ -1,9 +1,16 @@
-"""Clean and mask texts, and say where a place in the old text is in the new one."""
+"""Mask texts that are cut: no cut may let part of something out that the mask would have hidden whole."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtrace.masking import MASK_FAILED, Mask, mask_text
+
+FRAGMENT_HIDDEN = "[hidden]"
+_WORD = re.compile(r"\S{3,}")
+_EDGES = re.compile(r"^\W+|\W+$")
+_SHORTEST_FRAGMENT = 3
+_LONGEST_FRAGMENT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,3 +59,34 @@ def _map_place(text: str, whole: str, place: int, *, rewrite: Callable[[str], st
         return len(head)
     same = (a == b for a, b in zip(whole, head, strict=False))
     return next((at for at, is_same in enumerate(same) if not is_same), min(len(whole), len(head)))
+
+
+def hidden_fragments(texts: Iterable[str], mask: Mask | None) -> frozenset[str]:
+    """Return beginnings and ends of the words that a mask hides in some texts, case folded."""
+    if mask is None:
+        return frozenset()
+    changed = ((text, masked) for text in texts if (masked := mask_text(mask, text)) != text)
+    hidden = (word for text, masked in changed for word in set(_words(text)) - set(_words(masked)))
+    return frozenset(fragment for word in hidden for fragment in _ends(word))
+
+
+def mask_rest(text: str, *, mask: Mask | None, fragments: frozenset[str]) -> str:
+    """Mask a stretch of prompt, in which the application may have cut a secret that passages hold whole."""
+    masked = mask_text(mask, text)
+    if not fragments:
+        return masked
+    return _WORD.sub(lambda word: FRAGMENT_HIDDEN if _trimmed(word[0]) in fragments else word[0], masked)
+
+
+def _words(text: str) -> Iterator[str]:
+    return (_trimmed(word) for word in _WORD.findall(text))
+
+
+def _trimmed(word: str) -> str:
+    return _EDGES.sub("", word).casefold()
+
+
+def _ends(word: str) -> Iterator[str]:
+    for length in range(_SHORTEST_FRAGMENT, min(len(word), _LONGEST_FRAGMENT) + 1):
+        yield word[:length]
+        yield word[-length:]

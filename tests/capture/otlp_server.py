@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -56,45 +57,54 @@ def attributes(span: Span) -> dict[str, object]:
     return found
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, state: OtlpServer) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.state = state
+        state.port = self.server_port
+
+    def handle_error(self, *_args: object) -> None:
+        """A client that gave up is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        state = self.server.state
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        is_too_large = state.largest_body is not None and len(body) > state.largest_body
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = zlib.decompress(body, wbits=_GZIP)
+        state.headers.append(dict(self.headers))
+        state.bodies.append(body)
+        if state.hang is not None:
+            state.hang.wait()
+        status, headers = state.answers.pop(0) if state.answers else (413 if is_too_large else 200, {})
+        if status == 200:
+            state.accepted.append(body)
+        self._answer(status, headers)
+
+    def log_message(self, *_args: object) -> None:
+        """Tests read what arrived instead."""
+
+    def _answer(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": "2"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+
 @contextmanager
-def otlp_server() -> Iterator[OtlpServer]:
+def otlp_server(**options: Any) -> Iterator[OtlpServer]:
     """Run a server for the length of a block."""
-    state = OtlpServer()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            is_too_large = state.largest_body is not None and len(body) > state.largest_body
-            if self.headers.get("Content-Encoding") == "gzip":
-                body = zlib.decompress(body, wbits=_GZIP)
-            state.headers.append(dict(self.headers))
-            state.bodies.append(body)
-            if state.hang is not None:
-                state.hang.wait()
-            status, headers = state.answers.pop(0) if state.answers else (413 if is_too_large else 200, {})
-            if status == 200:
-                state.accepted.append(body)
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *_args: object) -> None:
-            return
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-
-        def handle_error(self, *_args: object) -> None:
-            return
-
-    server = Server(("127.0.0.1", 0), Handler)
-    state.port = server.server_port
+    state = OtlpServer(**options)
+    server = _Server(state)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
