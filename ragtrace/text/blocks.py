@@ -8,13 +8,10 @@ from typing import Literal
 BlockKind = Literal["text", "item", "heading", "row", "code"]
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
-_RULE = re.compile(r"[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_UNDERLINE = re.compile(r"[ \t]*(?:={3,}|-{3,})[ \t]*$")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+\S|[ \t]*\*\*[^*]{1,100}\*\*[:：]?[ \t]*$|[ \t]*【[^】]{1,40}】[ \t]*$")
-_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$|[^\t]*\S[^\t]*\t[^\t]*\S")
-_TABLE_RULE = re.compile(
-    r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|[ \t]*\|[ \t]*:?-{3,}:?[ \t]*\|[ \t]*$"
-)
+_RULE = re.compile(r"(?:-[ \t]*){3,}$|(?:\*[ \t]*){3,}$|(?:_[ \t]*){3,}$")
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
+_HEADING = re.compile(r"#{1,6}[ \t]+\S|\*\*[^*]{1,100}\*\*[:：]?$|【[^】]{1,40}】$")
+_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?$|\|[ \t]*:?-{3,}:?[ \t]*\|$")
 ITEM = re.compile(
     r"[ \t>]*(?:[-*+–—][ \t]+(?:\[[ xX]\][ \t]+)?|[•·・‣◦▪▫●○■□◆►➤➢✓✔✅❌※][ \t]*"
     r"|\(?\d{1,3}[.)](?:[ \t]+|(?=[^\W\d]))|（\d{1,3}）[ \t]*|\d{1,3}[、．)）][ \t]*|\(?[a-zа-я]\)[ \t]+"
@@ -29,6 +26,8 @@ _RUNS_ON = re.compile(
     r"|и|в|во|на|с|со|к|по|из|от|для|не|что|или|о|у|за)|\d)[ \t]*$",
     re.IGNORECASE,
 )
+_TAIL = 48
+"""Characters of a line's end that tell whether its sentence ended there."""
 _SHORT_LINE = 40
 """A line shorter than any wrapping width is a line by choice, if the next starts like a sentence."""
 
@@ -56,18 +55,21 @@ def split_blocks(text: str) -> list[Block]:
     blocks: list[Block] = []
     last = -1
     """Number of the line that the newest block ends with; -1 where nothing may be added to it."""
-    number = 0
+    number, in_table = 0, False
     while number < len(lines):
         line = lines[number]
+        bare, following = line.text.strip(), lines[number + 1].text.strip() if number + 1 < len(lines) else ""
         if fence := _FENCE.match(line.text):
             after = _after_fence(lines, number, fence.group(1))
             blocks.append(Block(start=line.start, end=lines[after - 1].end, kind="code"))
-            number, last = after, -1
+            number, last, in_table = after, -1, False
             continue
-        kind = _kind(lines, number)
+        is_table_rule = bool(_TABLE_RULE.match(bare))
+        in_table = is_table_rule or (in_table and "|" in bare)
+        kind = "heading" if is_table_rule else "row" if in_table else _kind(bare, following, is_first=not number)
         if kind is None:
             last = -1
-        elif kind == "text" and last == number - 1 and number and _continues(lines[last].text, line.text):
+        elif kind == "text" and 0 <= last == number - 1 and _continues(lines[last].text, line.text):
             blocks[-1] = Block(start=blocks[-1].start, end=line.end, kind=blocks[-1].kind)
             last = number
         else:
@@ -92,38 +94,26 @@ def _after_fence(lines: list[_Line], opening: int, mark: str) -> int:
     return len(lines)
 
 
-def _kind(lines: list[_Line], number: int) -> BlockKind | None:
-    """Return what a line begins or continues; None for a blank line or a ruler."""
-    line = lines[number].text
-    following = lines[number + 1].text if number + 1 < len(lines) else ""
-    if not line.strip():
+def _kind(line: str, following: str, *, is_first: bool) -> BlockKind | None:
+    """Return what a line outside tables begins or continues; None for a blank line or a ruler."""
+    if not line:
         return None
-    if _TABLE_RULE.match(line) or ("|" in line and _TABLE_RULE.match(following)):
+    if "|" in line and _TABLE_RULE.match(following):
         return "heading"
-    if _ROW.match(line) or ("|" in line and _in_table(lines, number)):
+    if "\t" in line or (line[0] == line[-1] == "|" and len(line) > 1):
         return "row"
-    if _RULE.match(line) or (number and _UNDERLINE.match(line)):
+    if _RULE.match(line) or (not is_first and _UNDERLINE.match(line)):
         return None
-    if _HEADING.match(line) or (following and _UNDERLINE.match(following) and not ITEM.match(line)):
+    if _HEADING.match(line) or (_UNDERLINE.match(following) and not ITEM.match(line)):
         return "heading"
     return "item" if ITEM.match(line) else "text"
 
 
-def _in_table(lines: list[_Line], number: int) -> bool:
-    """Tell whether the lines just above, all with bars, lead up to a table's ruler."""
-    for above in range(number - 1, max(-1, number - 200), -1):
-        if _TABLE_RULE.match(lines[above].text):
-            return True
-        if "|" not in lines[above].text:
-            return False
-    return False
-
-
 def _continues(previous: str, line: str) -> bool:
     """Tell whether a line goes on with the sentence of the line before, as wrapped text does."""
-    if _ENDED.search(previous) or previous.endswith("  "):
+    tail = previous[-_TAIL:]
+    if _ENDED.search(tail) or tail.endswith("  ") or (_PAIR.match(previous) and _PAIR.match(line)):
         return False
-    if _PAIR.match(previous) and _PAIR.match(line):
-        return False
-    starts_fresh = line.strip()[0].isupper() or line.strip()[0].isdigit()
-    return not starts_fresh or len(previous.strip()) >= _SHORT_LINE or bool(_RUNS_ON.search(previous))
+    first = line.lstrip()[0]
+    starts_fresh = first.isupper() or first.isdigit()
+    return not starts_fresh or len(previous.strip()) >= _SHORT_LINE or bool(_RUNS_ON.search(tail))
