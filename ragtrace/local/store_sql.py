@@ -18,13 +18,20 @@ def where(conditions: Sequence[Condition], columns: Mapping[str, str]) -> Clause
 
 def _clause(condition: Condition, columns: Mapping[str, str]) -> Clause:
     if condition.key is not None:
-        inner, values = _compare("value", condition.operator, condition.value)
-        sql = f"EXISTS (SELECT 1 FROM json_each({columns[condition.column]}) WHERE key = ? AND {inner})"
-        if condition.operator == "does not contain":
-            inner, values = _compare("value", "contains", condition.value)
-            sql = f"NOT EXISTS (SELECT 1 FROM json_each({columns[condition.column]}) WHERE key = ? AND {inner})"
-        return sql, [condition.key, *values]
+        return _in_metadata(columns[condition.column], condition.key, condition)
     return _compare(columns[condition.column], condition.operator, condition.value)
+
+
+def _in_metadata(expression: str, key: str, condition: Condition) -> Clause:
+    """Compare the text under a key, as a number where a number is asked for."""
+    value = "value" if isinstance(condition.value, str) else _AS_NUMBER
+    is_absent = condition.operator == "does not contain"
+    inner, values = _compare(value, "contains" if is_absent else condition.operator, condition.value)
+    exists = f"EXISTS (SELECT 1 FROM json_each({expression}) WHERE key = ? AND {inner})"
+    return f"NOT {exists}" if is_absent else exists, [key, *values]
+
+
+_AS_NUMBER = "CASE WHEN json_valid(value) AND json_type(value) IN ('integer', 'real') THEN CAST(value AS REAL) END"
 
 
 def _compare(expression: str, operator: str, value: Operand) -> Clause:
