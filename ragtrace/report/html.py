@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragtrace import __version__
+from ragtrace.extract import json_text
 from ragtrace.report import words
 from ragtrace.report.content import Report, ShownCall
 
@@ -23,7 +24,8 @@ def render_page(report: Report) -> str:
     """Return the page; text of passages, answers and questions is escaped, whatever it holds."""
     bounded = replace(report, shown=within(report.shown, PAGE_BYTES))
     template = _environment().get_template("page.html.j2")
-    return template.render(report=bounded, version=__version__, opened=_OPEN_CALLS)
+    page = template.render(report=bounded, version=__version__, opened=_OPEN_CALLS)
+    return json_text.without_surrogates(page)
 
 
 def within(calls: Sequence[ShownCall], limit: int) -> tuple[ShownCall, ...]:
