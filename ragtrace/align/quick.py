@@ -1,38 +1,68 @@
-"""Place passages that the prompt holds as they are, cut at an end, or with white space collapsed; guess nothing."""
+"""Place passages that the prompt holds as they are, or cut at an end, in any rendering; guess nothing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from ragtrace.align.exact import Find, contested, copies, find
-from ragtrace.align.find import Finder
+from ragtrace.align.exact import Find, Prompt, contested, copies
+from ragtrace.align.find import finder
 from ragtrace.align.labels import label
 from ragtrace.align.rest import Rest
-from ragtrace.align.skeleton import count_letters, has_letters
+from ragtrace.align.skeleton import AsIs, Skeleton, count_letters, has_letters
 from ragtrace.align.spans import Stretch, gaps, merged, prompt_order, unknown
 from ragtrace.model import Delivery, Passage, PassageDelivery
 
 PART_SEPARATOR = "\n"
 """Stands between the parts of a prompt; prompt offsets count it."""
 _SUMMARY = 200
-"""Letters from which on an unexplained stretch might be a summary or translation."""
+"""Characters from which on an unexplained stretch might be a summary or translation."""
 _IGNORED = 0.03
 """Share of a passage that may be missing without a look at where it might be."""
+_REDUCED = 400_000
+"""Plain characters reduced to letters at most, in search of passages that do not stand there as they are."""
+_FOREIGN, _ESCAPE = 6, 60
+"""What a further byte of a character, and an escape, cost in plain characters."""
+_COUNTED = 8192
+"""Characters up to which letters are counted; of more, they are estimated from samples."""
+_SAMPLES, _SAMPLE = 16, 256
 
 
 def quick(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
     """Place what can be placed for certain at little cost; what cannot is `undetermined`."""
-    prompt = PART_SEPARATOR.join(prompt_parts)
-    finder = Finder(prompt, texts=len(passages))
-    found = [find(index, passage.text, finder) for index, passage in enumerate(passages)]
-    unsure = contested([one for finds in found for one in finds])
+    text = PART_SEPARATOR.join(prompt_parts)
+    prompt = Prompt(text=text, form=AsIs(text), finder=finder(text, texts=len(passages)))
+    found = [prompt.find(index, passage.text, AsIs(passage.text)) for index, passage in enumerate(passages)]
+    delivery = _decided(passages, text, found)
+    missed = [index for index, one in enumerate(delivery.passages) if one.status == "undetermined"]
+    if not missed or _cost([text, *(passages[index].text for index in missed)]) > _REDUCED:
+        return delivery
+    form = Skeleton(text)
+    reduced = Prompt(text=text, form=form, finder=finder(form.letters, texts=len(missed)))
+    for index in missed:
+        found[index] = reduced.find(index, passages[index].text, Skeleton(passages[index].text))
+    return _decided(passages, text, found)
+
+
+def _cost(texts: Iterable[str]) -> int:
+    return sum(
+        len(text)
+        + _FOREIGN * (len(text.encode(errors="replace")) - len(text))
+        + _ESCAPE * (text.count("\\") + text.count("&"))
+        for text in texts
+    )
+
+
+def _decided(passages: Sequence[Passage], prompt: str, found: Sequence[Sequence[Find]]) -> Delivery:
+    unsure = contested(one for finds in found for one in finds)
     sure = [() if index in unsure else finds for index, finds in enumerate(found)]
     places = merged(one.place for finds in sure for one in finds)
     more = copies(prompt, [one for finds in sure for one in finds], places)
     explained = merged([*places, *(place for others in more.values() for place in others)])
-    rest = Rest(prompt[start:end] for start, end in gaps(explained, len(prompt)))
+    rest = Rest([prompt[start:end] for start, end in gaps(explained, len(prompt))])
     counts = _counts(passages, sure, more)
     deliveries = tuple(
-        _delivery(passage, finds, rest=rest, copies=counts.get(passage.text, 1), is_sure=index not in unsure)
+        PassageDelivery(passage=passage, status="undetermined")
+        if index in unsure
+        else _delivery(passage, finds, rest=rest, copies=counts.get(passage.text, 1))
         for index, (passage, finds) in enumerate(zip(passages, sure, strict=True))
     )
     known = ((s.prompt_start, s.prompt_end) for delivery in deliveries for s in delivery.spans)
@@ -44,17 +74,24 @@ def quick(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
     )
 
 
-def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, copies: int, is_sure: bool) -> PassageDelivery:
+def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, copies: int) -> PassageDelivery:
     text = passage.text
     if finds and finds[0].is_whole:
         return PassageDelivery(passage=passage, status="full", coverage=1.0, spans=(finds[0].span,), copies=copies)
     if not has_letters(text):
         return PassageDelivery(passage=passage, status="absent")
-    missing = [(start, end) for start, end in _missing(finds, len(text)) if end - start > _IGNORED * len(text)]
+    missing = [text[start:end] for start, end in _missing(finds, len(text))]
+    looked_for = [part for part in missing if len(part) > _IGNORED * len(text)]
     might_be_told = not finds and rest.longest >= _SUMMARY
-    if not is_sure or not missing or might_be_told or any(rest.may_hold(text[a:b]) for a, b in missing):
+    if not looked_for or might_be_told or any(map(rest.may_hold, looked_for)):
         return PassageDelivery(passage=passage, status="undetermined")
     return _cut(passage, finds, copies=copies)
+
+
+def _missing(finds: Sequence[Find], length: int) -> list[Stretch]:
+    ends = [0, *(one.span.passage_end for one in finds)]
+    starts = [*(one.span.passage_start for one in finds), length]
+    return list(zip(ends, starts, strict=True))
 
 
 def _cut(passage: Passage, finds: Sequence[Find], *, copies: int) -> PassageDelivery:
@@ -63,21 +100,28 @@ def _cut(passage: Passage, finds: Sequence[Find], *, copies: int) -> PassageDeli
     edges = sorted({0, len(text), *(edge for part in parts for edge in part)})
     before = {0: 0}
     for start, end in pairwise(edges):
-        before[end] = before[start] + count_letters(text[start:end])
+        before[end] = before[start] + _count(text[start:end])
     total = before[len(text)]
-    stretches: list[Stretch] = [(before[start], before[end]) for start, end in parts]
+    stretches = [(before[start], before[end]) for start, end in parts]
     status, kind = label(stretches, total)
     if status == "absent":
         return PassageDelivery(passage=passage, status=status)
-    covered = sum(end - start for start, end in stretches) / total
-    spans = tuple(one.span for one in finds)
-    return PassageDelivery(passage=passage, status=status, kind=kind, coverage=covered, spans=spans, copies=copies)
+    return PassageDelivery(
+        passage=passage,
+        status=status,
+        kind=kind,
+        coverage=sum(end - start for start, end in stretches) / total,
+        spans=tuple(one.span for one in finds),
+        copies=copies,
+    )
 
 
-def _missing(finds: Sequence[Find], length: int) -> Iterator[Stretch]:
-    ends = [0, *(one.span.passage_end for one in finds)]
-    starts = [*(one.span.passage_start for one in finds), length]
-    return zip(ends, starts, strict=True)
+def _count(text: str) -> int:
+    if len(text) <= _COUNTED:
+        return count_letters(text)
+    step = len(text) // _SAMPLES
+    sampled = "".join([text[at : at + _SAMPLE] for at in range(0, len(text) - _SAMPLE, step)])
+    return round(count_letters(sampled) / len(sampled) * len(text))
 
 
 def _counts(
@@ -86,5 +130,7 @@ def _counts(
     """Count the places of each passage's text; passages with the same text share them."""
     places: dict[str, set[Stretch]] = {}
     for index, finds in enumerate(sure):
-        places.setdefault(passages[index].text, set()).update([*(one.place for one in finds[:1]), *more.get(index, ())])
-    return {text: max(1, len(found)) for text, found in places.items()}
+        if finds:
+            found = [finds[0].place, *more.get(index, ())]
+            places.setdefault(passages[index].text, set()).update(found)
+    return {text: len(found) for text, found in places.items()}

@@ -2,7 +2,9 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
+from typing import Protocol
 
 from ragtrace.align.escapes import unescape
 
@@ -11,6 +13,7 @@ _LETTER = re.compile(r"[^\W_]")
 _KEPT = "0123456789abcdefghijklmnopqrstuvwxyz"
 _DROPPED = bytes(code for code in range(128) if chr(code).lower() not in _KEPT)
 _LOWER = bytes.maketrans(_KEPT[10:].upper().encode(), _KEPT[10:].encode())
+_MARK = "\x1e"
 _BLOCK = 512
 """Characters folded at once: most blocks of a text with a few foreign characters are still plain ASCII."""
 
@@ -18,6 +21,14 @@ _BLOCK = 512
 def letters(text: str) -> str:
     """Return the letters and digits of `text`, case-folded; escapes are read as they stand."""
     return "".join(_folded_blocks(text))
+
+
+def letters_of_each(texts: Sequence[str]) -> list[str]:
+    """Return the `letters` of many short texts, in one go where they are plain ASCII."""
+    joined = _MARK.join(texts)
+    if not joined.isascii() or joined.count(_MARK) != len(texts) - 1:
+        return [letters(text) for text in texts]
+    return joined.encode().translate(_LOWER, _DROPPED.replace(_MARK.encode(), b"")).decode().split(_MARK)
 
 
 def count_letters(text: str) -> int:
@@ -32,6 +43,36 @@ def has_letters(text: str) -> bool:
     return _LETTER.search(text) is not None
 
 
+class Form(Protocol):
+    """A text in the form that it is searched in, with the way back."""
+
+    letters: str
+
+    def start(self, letter: int) -> int:
+        """Return the offset in the text of the letter at `letter`."""
+        ...
+
+    def end(self, letter: int) -> int:
+        """Return the offset in the text just behind the letter before `letter`."""
+        ...
+
+
+class AsIs:
+    """A text as it stands, without the white space around it."""
+
+    __slots__ = ("_lead", "letters")
+
+    def __init__(self, text: str) -> None:
+        self.letters = text.strip()
+        self._lead = len(text) - len(text.lstrip()) if len(text) > len(self.letters) else 0
+
+    def start(self, letter: int) -> int:
+        return self._lead + letter
+
+    def end(self, letter: int) -> int:
+        return self._lead + letter
+
+
 class Skeleton:
     """Letters and digits of a text, and where in it each of them stands."""
 
@@ -44,11 +85,9 @@ class Skeleton:
         self._counts = list(accumulate(map(len, blocks), initial=0))
 
     def start(self, letter: int) -> int:
-        """Return the offset in the text of the letter at `letter`."""
         return self._back(self._offset(letter))
 
     def end(self, letter: int) -> int:
-        """Return the offset in the text just behind the letter before `letter`."""
         return self._back(self._offset(letter - 1) + 1) if letter else 0
 
     def _back(self, offset: int) -> int:
