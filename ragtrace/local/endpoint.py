@@ -13,9 +13,10 @@ from ragtrace.local.auth import Keys, Permission
 from ragtrace.local.conditions import Condition
 from ragtrace.local.faults import Faults
 from ragtrace.local.store import Store
-from ragtrace.local.wire import JSON_TYPE, Json, RefusedError, Reply, from_text, to_bytes
+from ragtrace.local.wire import JSON_TYPE, Json, RefusedError, Reply, bad_request, from_text, to_bytes
 
 MEGABYTE = 1024 * 1024
+_CLIENT_CLOSED_REQUEST = 499
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +103,12 @@ class Endpoint:
             )
             return respond(await run_in_threadpool(action.handle, call))
         except RefusedError as refusal:
-            return respond(Reply(body=refusal.body, status=refusal.status))
+            return respond(_reply(refusal))
+        except UnicodeEncodeError:
+            # SQLite keeps UTF-8, which has no place for a lone surrogate.
+            return respond(_reply(bad_request("The request holds text that is not Unicode")))
         except ClientDisconnect:
-            return Response(status_code=499)
+            return Response(status_code=_CLIENT_CLOSED_REQUEST)
 
 
 async def _read(request: Request, action: Action) -> bytes:
@@ -117,6 +121,10 @@ async def _read(request: Request, action: Action) -> bytes:
             raise RefusedError(413, action.too_big)
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _reply(refusal: RefusedError) -> Reply:
+    return Reply(body=refusal.body, status=refusal.status)
 
 
 def respond(reply: Reply) -> Response:

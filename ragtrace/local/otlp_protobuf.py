@@ -1,6 +1,7 @@
 """Read the spans of an OTLP export in protobuf."""
 
 import base64
+import math
 from collections.abc import Iterable
 
 from google.protobuf.message import DecodeError
@@ -62,7 +63,8 @@ def _value(value: AnyValue) -> Json:
     if kind == "bytes_value":
         return {"bytesValue": base64.b64encode(value.bytes_value).decode()}
     plain: Json = getattr(value, kind) if kind else None
-    return plain
+    # JSON has neither NaN nor Infinity; JavaScript writes null for them.
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def _json_form(value: AnyValue) -> Json:

@@ -1,6 +1,7 @@
 """Say what goes over the wire: JSON text, times, replies and refusals as Langfuse forms them."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ def from_text(text: str) -> Json:
     """Parse JSON as strictly as JavaScript.
 
     Raises:
-        ValueError: the text is not JSON (NaN and Infinity are not).
+        ValueError: the text is not JSON (NaN and Infinity are not), or a number is beyond all bounds.
     """
     return _parse(text)
 
@@ -98,6 +99,8 @@ def _refuse_constant(name: str) -> Json:
 def _shortest_number(digits: str) -> int | float:
     """Read 2.0 as 2: JavaScript has one number type."""
     number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is out of range")
     return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT_FLOAT else number
 
 

@@ -157,6 +157,8 @@ def test_find_operation_prefers_a_plain_route() -> None:
     """`/items` is not taken for `/{id}`."""
     description: dict[str, Any] = {"paths": {"/a/{id}": {"get": {"n": 1}}, "/a/items": {"get": {"n": 2}}}}
 
-    found: Iterator[dict[str, Any]] = (find_operation(description, "GET", path)[1] for path in ("/a/items", "/a/7", "/b"))
+    found: Iterator[dict[str, Any]] = (
+        find_operation(description, "GET", path)[1] for path in ("/a/items", "/a/7", "/b")
+    )
 
     assert list(found) == [{"n": 2}, {"n": 1}, {}]

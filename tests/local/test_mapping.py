@@ -13,9 +13,7 @@ async def mapped(client: httpx.AsyncClient, attributes: dict[str, Any], **fields
     """The observation of one span, with everything that can be asked for."""
     scope, resource = fields.pop("scope", "ragtrace"), fields.pop("resource", None)
     await send(client, span(attributes, **fields), scope=scope, resource=resource)
-    [row] = await observations(
-        client, fields="core,basic,time,io,metadata,model,usage,prompt,metrics,trace_context"
-    )
+    [row] = await observations(client, fields="core,basic,time,io,metadata,model,usage,prompt,metrics,trace_context")
     return row
 
 

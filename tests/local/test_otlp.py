@@ -48,6 +48,7 @@ async def test_protobuf_values_of_every_kind(client: httpx.AsyncClient) -> None:
         KeyValue(key="bytes", value=AnyValue(bytes_value=b"hi")),
         KeyValue(key="list", value=AnyValue(array_value=ArrayValue(values=[AnyValue(string_value="x")]))),
         KeyValue(key="none", value=AnyValue()),
+        KeyValue(key="nan", value=AnyValue(double_value=float("nan"))),
     )
 
     response = await client.post(TRACES, content=body, headers={"content-type": "application/x-protobuf"})
@@ -74,6 +75,7 @@ async def test_protobuf_values_of_every_kind(client: httpx.AsyncClient) -> None:
         "attributes.bytes": {"bytesValue": "aGk="},
         "attributes.list": ["x"],
         "attributes.none": None,
+        "attributes.nan": None,
     }
 
 
