@@ -62,7 +62,7 @@ class Collector:
             self._accepted += 1
             self._waiting.append((call, size))
             crowded = self._bytes * 2 > self.limit_bytes
-        if self._thread is None or not self._thread.is_alive():
+        if self.thread is None or not self.thread.is_alive():
             self._start()
         self._arrived.set()
         if crowded:
@@ -107,7 +107,8 @@ class Collector:
         self._lock = threading.RLock()
         self._finished_more = threading.Condition(self._lock)
         self._arrived, self._hurry = threading.Event(), threading.Event()
-        self._thread: threading.Thread | None = None
+        self.thread: threading.Thread | None = None
+        """None before the first call."""
         self._waiting: deque[tuple[CapturedCall, int]] = deque()
         self._bytes = self._accepted = self._finished = 0
         self._lost = self._overflowed = self._overflow_told = self._refused = self._told = 0
@@ -115,16 +116,14 @@ class Collector:
 
     def _start(self) -> None:
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
-                self._thread.start()
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
+                self.thread.start()
 
     def _run(self) -> None:
         arrived, hurry = self._arrived, self._hurry
-        while True:
+        while self._waiting or not self.closing.is_set():
             arrived.wait()
-            if self.closing.is_set() and not self._waiting:
-                return
             # A short wait gathers calls into one request and keeps this thread out of the way of the program's.
             hurry.wait(_LINGER_SECONDS)
             hurry.clear()

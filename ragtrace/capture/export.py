@@ -116,7 +116,7 @@ class Sender:
         return _Reply(
             status=response.status_code,
             problem=f"answered {response.status_code}",
-            retry_after_seconds=_retry_after(response.headers.get("Retry-After")),
+            retry_after_seconds=retry_after(response.headers.get("Retry-After")),
         )
 
     def _complain(self, reply: _Reply, *, size: int, lost: int) -> None:
@@ -149,7 +149,8 @@ def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest
     return request
 
 
-def _retry_after(value: str | None) -> float | None:
+def retry_after(value: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for, bounded; None if it says nothing."""
     if value is None:
         return None
     try:
