@@ -10,10 +10,8 @@ from opentelemetry import context as otel_context
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY
 
 from ragtrace import metrics
-from ragtrace.errors import JudgeError, JudgeRefused, JudgeReplyInvalid
-from ragtrace.judge.base import Judge
+from ragtrace.judge import Judge, verdicts_or_reason
 from ragtrace.model import RagCall, Score, Unscored, Verdicts
-from ragtrace.semconv import UnscoredReason
 from ragtrace.settings import Settings
 
 T = TypeVar("T")
@@ -62,12 +60,10 @@ async def judge_call(call: RagCall, judge: Judge, choice: MetricChoice) -> Judge
     """Ask the judge where one of the metrics needs it, and compute the metrics; a judge's failure is a value."""
     if not metrics.needs_judge(call, names=choice.names):
         return JudgedCall(results=choice.compute(call, None), verdicts=None)
-    try:
-        verdicts = await judge.judge(call)
-    except JudgeError as exc:
-        found = Unscored(name="judge", reason=_reason(exc), detail=str(exc))
-        return JudgedCall(results=choice.compute(call, found), verdicts=None, problem=str(exc))
-    return JudgedCall(results=choice.compute(call, verdicts), verdicts=verdicts)
+    found = await verdicts_or_reason(judge, call)
+    if isinstance(found, Unscored):
+        return JudgedCall(results=choice.compute(call, found), verdicts=None, problem=found.detail)
+    return JudgedCall(results=choice.compute(call, found), verdicts=found)
 
 
 async def guarded(work: Awaitable[T], *, about: str) -> T | None:
@@ -97,9 +93,3 @@ def untraced() -> Iterator[None]:
         yield
     finally:
         otel_context.detach(token)
-
-
-def _reason(exc: JudgeError) -> UnscoredReason:
-    if isinstance(exc, JudgeReplyInvalid):
-        return "judge_reply_invalid"
-    return "judge_refused" if isinstance(exc, JudgeRefused) else "judge_unavailable"

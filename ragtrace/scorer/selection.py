@@ -1,15 +1,12 @@
 """Decide which listed calls are judged: not a judge's own, in the sample, not done yet."""
 
-import re
 from dataclasses import dataclass
 
 from ragtrace import sampling
 from ragtrace.extract import ObservationRow, json_text
+from ragtrace.judge.prompt import is_judge_text
 from ragtrace.model import RagCall
 from ragtrace.semconv import JUDGE_MARK, META_CAPTURE_PROBABILITY, SCORER_ENVIRONMENT
-
-_JUDGE_REQUEST = re.compile(r"^(?P<code>[a-z]{4,}) Q [^\0]*^(?P=code) END(?: [ARN][A-Z0-9-]*)+$", re.MULTILINE)
-"""How every request to a judge ends (`judge.prompt` writes it): the request's code before the question and the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,5 +45,4 @@ def is_own_call(call: RagCall) -> bool:
     """Tell by its content whether a call is a judge's own work: the last check, where labels were lost."""
     if call.environment == SCORER_ENVIRONMENT or JUDGE_MARK in call.tags:
         return True
-    texts = (call.question, *(piece.text for piece in call.prompt_rest))
-    return any(_JUDGE_REQUEST.search(text) for text in texts)
+    return is_judge_text(call.question) or any(is_judge_text(piece.text) for piece in call.prompt_rest)
