@@ -175,6 +175,8 @@ class Claim:
     withheld_evidence: tuple[int, ...] = ()
     """Reference claims only: indexes of passages whose withheld text supports it; counts for retrieval_recall alone."""
     reason: str | None = None
+    support: float | None = None
+    """The judge's own probability, 0–1, that received passages support the claim; None where it gives none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

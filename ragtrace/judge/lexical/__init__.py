@@ -1,0 +1,1 @@
+"""The arithmetic of the embedded judge: how well wording supports wording."""
