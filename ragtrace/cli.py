@@ -3,17 +3,20 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import ragtrace
 from ragtrace.errors import ConfigError, RagtraceError
 from ragtrace.settings import load_settings
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -53,10 +56,15 @@ def serve(
         raise ConfigError(f"`ragtrace serve` needs: pip install 'ragtrace-adapter[serve]' ({exc})") from None
     try:
         with local_serve.listen(host, port) as listener, local_serve.open_store(db) as store:
-            server = local_app.make_app(
-                store, public_key=public_key, secret_key=secret_key, emulate=emulate, has_faults_route=faults
-            )
             url = local_serve.base_url(listener)
+            server = local_app.make_app(
+                store,
+                public_key=public_key,
+                secret_key=secret_key,
+                emulate=emulate,
+                pages=_report_pages(url, public_key=public_key, secret_key=secret_key),
+                has_faults_route=faults,
+            )
             typer.echo(f"Langfuse {emulate} as far as ragtrace needs it: {url} ({db}); Ctrl-C stops it.", err=True)
             typer.echo(f"export LANGFUSE_BASE_URL={url}")
             typer.echo(f"export LANGFUSE_PUBLIC_KEY={public_key}")
@@ -185,6 +193,16 @@ def demo(
         from ragtrace.demo import run
     work = run.run_demo(folder, model_name=model, out=Console(), progress=Console(stderr=True))
     typer.echo(asyncio.run(work).as_line())
+
+
+def _report_pages(url: str, *, public_key: str, secret_key: str) -> "Sequence[BaseRoute]":
+    """Return the report as live pages, none where the packages that it needs are not installed."""
+    try:
+        from ragtrace.report.pages import make_routes
+    except ModuleNotFoundError:
+        return ()
+    keys = {"langfuse_base_url": url, "langfuse_public_key": public_key, "langfuse_secret_key": secret_key}
+    return make_routes(load_settings({}, overrides=keys))
 
 
 def _names(metrics: str | None) -> tuple[str, ...] | None:

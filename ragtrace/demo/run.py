@@ -8,7 +8,6 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
-from langchain_openai import ChatOpenAI
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -102,6 +101,9 @@ def make_model(settings: Settings, model_name: str | None, *, ledger: Ledger) ->
     """Return the model behind OPENAI_BASE_URL if there is one, else the demo's own."""
     name = model_name or settings.judge_model
     if settings.openai_base_url and name:
+        # Imported when needed: it costs every other demo a second.
+        from langchain_openai import ChatOpenAI
+
         return ChatOpenAI(model=name, base_url=settings.openai_base_url, api_key=settings.openai_api_key)
     questions = [question.question for question in load_questions()]
     return DemoChatModel(memory=load_passages(), faulty=choose_questions(questions), ledger=ledger)

@@ -23,6 +23,8 @@ class Window:
 
     since: datetime | None = None
     until: datetime | None = None
+    trace_id: str | None = None
+    """One trace, whenever it was."""
     shown: int = 50
     """Most calls whose content is read and shown, worst first."""
 
@@ -72,7 +74,7 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
 
 
 async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationRow]:
-    query = CallQuery(since=window.since, until=window.until)
+    query = CallQuery(since=window.since, until=window.until, trace_id=window.trace_id)
     return {
         (row.trace_id, row.id): row
         async for page in api.list_calls(query)
@@ -83,7 +85,8 @@ async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationR
 
 async def _read_scores(api: LangfuseApi, window: Window) -> list[StoredScore]:
     # A score carries its call's start as timestamp, so the window of the calls is the window of the scores.
-    query = ScoreQuery(since=window.since, until=window.until)
+    trace_ids = (window.trace_id,) if window.trace_id else ()
+    query = ScoreQuery(since=window.since, until=window.until, trace_ids=trace_ids)
     return [score async for page in api.read_scores(query) for score in page if score.observation_id]
 
 

@@ -58,7 +58,11 @@ def test_unjudged_answers_are_shown_whole():
     """A refusal and an answer that no scorer saw are shown without marks, and say why."""
     declined, waiting = _show(refused()), _show(unseen())
 
-    assert (declined.verdict, declined.severity, declined.language) == ("the answer declines to answer", "unscored", "zh")
+    assert (declined.verdict, declined.severity, declined.language) == (
+        "the answer declines to answer",
+        "unscored",
+        "zh",
+    )
     assert (waiting.verdict, waiting.severity, waiting.passages) == ("not scored yet", "unscored", None)
     assert waiting.answer == (ShownSentence(lead="", text="Perhaps.", kind="statement", verdict=None, claims=()),)
 

@@ -52,9 +52,7 @@ def test_sentences_claims_and_judge_are_read():
                 kind="row",
                 verdict="contradicted",
                 claims=(
-                    StoredClaim(
-                        text="A", verdict="contradicted", evidence=(1, 0), withheld_evidence=(), reason="B."
-                    ),
+                    StoredClaim(text="A", verdict="contradicted", evidence=(1, 0), withheld_evidence=(), reason="B."),
                     StoredClaim(text="", verdict="supported", evidence=(), withheld_evidence=(2,), reason=None),
                 ),
             ),
@@ -82,7 +80,11 @@ def test_missing_or_broken_parts_are_left_out(metadata):
 
 def test_unknown_words_are_not_guessed():
     """A claim with a verdict that does not exist is left out; a sentence's kind falls back to a statement."""
-    sentence = {"kind": "poem", "verdict": "fine", "claims": [{"verdict": "fine"}, {"verdict": "undecided", "evidence": "x"}]}
+    sentence = {
+        "kind": "poem",
+        "verdict": "fine",
+        "claims": [{"verdict": "fine"}, {"verdict": "undecided", "evidence": "x"}],
+    }
 
     assert read_outcome(_stored(sentences=[sentence])).answer == (
         StoredSentence(

@@ -37,7 +37,11 @@ def test_terminal_shows_an_empty_window():
 
 def test_passage_whose_loss_matters_is_shown():
     """Of several cut passages the one that holds the reference is named; a call may have lost nothing."""
-    assert [p and p.number for p in map(cut_passage, report(contradicted(), clear(), unseen()).shown)] == [2, None, None]
+    assert [p and p.number for p in map(cut_passage, report(contradicted(), clear(), unseen()).shown)] == [
+        2,
+        None,
+        None,
+    ]
 
 
 def test_json_is_the_whole_report():

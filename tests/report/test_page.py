@@ -76,6 +76,15 @@ def test_percentages_are_not_rounded_to_certainty(share, shown):
     assert shown in page
 
 
+def test_call_without_passages_says_so():
+    """Nothing retrieved, and not known what was retrieved, are two different facts."""
+    nothing = sample(1, answer="A.", delivered=delivery(), outcome=None)
+    page = render_page(report(nothing, unseen()))
+
+    assert "Retrieval found nothing" in page
+    assert "Which passages there were is unknown" in page
+
+
 def test_empty_window_makes_a_page():
     """A window without calls says so."""
     page = render_page(report())

@@ -67,7 +67,8 @@ def test_evidence_marks_passages():
     """A passage says whether the answer rests on it, contradicts it, or misses what was cut of it."""
     call = contradicted()
     outcome = call.record.outcome
-    assert call.call.delivery is not None and outcome is not None
+    assert call.call.delivery is not None
+    assert outcome is not None
     shown = show_passages(call.call.delivery.passages, outcome)
 
     assert [(p.supports, p.contradicts, p.holds_reference) for p in shown] == [
