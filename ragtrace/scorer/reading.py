@@ -1,12 +1,13 @@
 """Find the calls that are to be judged: listed without content, sampled, not done; then their content."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from ragtrace.extract import ObservationRow
 from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.scorer.selection import Sampling, is_own_row
-from ragtrace.scorer.state import CallKey, StateFile
+from ragtrace.scorer.state import CallKey, Retry, StateFile
 from ragtrace.scorer.tally import Tally
+from ragtrace.semconv import SPAN_NAME
 
 
 def key_of(row: ObservationRow) -> CallKey:
@@ -43,6 +44,18 @@ class CallReader:
         async for wanted in self.open_calls(query):
             async for batch in self._api.fetch(wanted):
                 yield batch
+
+    async def again(self, retries: Sequence[Retry]) -> AsyncIterator[FetchedBatch]:
+        """Yield calls that were put off, with content."""
+        rows = [
+            ObservationRow(id=r.key[1], trace_id=r.key[0], name=SPAN_NAME, type="", start_time=r.started_at)
+            for r in retries
+        ]
+        self._tally.listed += len(rows)
+        self._tally.sampled += len(rows)
+        self._in_flight |= {key_of(row) for row in rows}
+        async for batch in self._api.fetch(rows):
+            yield batch
 
     def release(self, key: CallKey) -> None:
         """Say that a call is through, or will be tried another time."""

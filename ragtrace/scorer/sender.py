@@ -29,9 +29,18 @@ class Sender:
         Raises:
             BackendError: something is left; what was sent before is acknowledged.
         """
-        while outgoing := self._state.outgoing():
-            async for receipt in self._api.write_scores(outgoing):
-                self._note(receipt, tally)
+        while await self.send_some(tally):
+            pass
+
+    async def send_some(self, tally: Tally) -> bool:
+        """Send what may go now; false if nothing waits.
+
+        The marks of calls whose scores went before ride along, so that a steady stream costs one request a time.
+        """
+        outgoing = self._state.outgoing()
+        async for receipt in self._api.write_scores(outgoing):
+            self._note(receipt, tally)
+        return bool(outgoing)
 
     def _note(self, receipt: WriteReceipt, tally: Tally) -> None:
         tally.scores_written += len(receipt.accepted)

@@ -39,6 +39,8 @@ class Tally:
     completion_tokens: int = 0
     cost: float | None = None
     """In the currency of the price settings; None without prices."""
+    stopped_by: str | None = None
+    """Why the run ended before all calls were looked at: a reason of `pending`."""
     problem: str | None = None
     """What the judge said last when it gave no verdicts; one line for people."""
 

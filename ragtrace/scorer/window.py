@@ -1,14 +1,14 @@
 """Score the calls of a time window: list, sample, skip what is done, fetch, judge, write."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ragtrace.errors import BackendError
 from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
 from ragtrace.judge.base import Judge
-from ragtrace.langfuse import CallQuery, LangfuseApi
+from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.metrics import rag_outcome
 from ragtrace.model import Score, Unscored
 from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_call, untraced
@@ -16,12 +16,13 @@ from ragtrace.scorer.reading import CallReader, key_of
 from ragtrace.scorer.records import make_scores
 from ragtrace.scorer.selection import Sampling, is_own_call
 from ragtrace.scorer.sender import Sender
-from ragtrace.scorer.state import StateFile
+from ragtrace.scorer.state import Retry, StateFile
 from ragtrace.scorer.tally import Tally
 
 _GIVE_UP_AFTER = 8
 """Calls in a row that no judge would take: the rest waits for the next run."""
-_SEND_EVERY_SECONDS = 1.0
+_SEND_EVERY_SECONDS = 5.0
+"""Rate limits count requests, so scores are collected for a while."""
 _UNAVAILABLE = "langfuse_unavailable"
 
 
@@ -37,6 +38,10 @@ class ScoringOptions:
     """Judge calls that are done again, and replace their scores."""
     on_change: Callable[[Tally], None] = lambda tally: None
     """Called whenever the counts moved."""
+    postpone: Callable[[ObservationRow, str], None] = lambda row, reason: None
+    """Called with each call that is pending, and why."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set from outside to take no further calls; those with the judge are finished."""
 
 
 async def score_calls(
@@ -52,54 +57,61 @@ async def score_calls(
     """
     run = _Run(api, judge, state, options=options, tally=tally)
     with untraced():
-        await run.score(query)
+        await run.score(run.reader.with_content(query))
+
+
+async def score_again(
+    api: LangfuseApi, judge: Judge, state: StateFile, *, retries: Sequence[Retry], options: ScoringOptions, tally: Tally
+) -> None:
+    """Score calls that were put off; otherwise as `score_calls`."""
+    run = _Run(api, judge, state, options=options, tally=tally)
+    with untraced():
+        await run.score(run.reader.again(retries))
 
 
 class _Run:
-    """One pass over one query: a reader, workers that judge, and a sender, side by side."""
+    """One pass over some calls: a reader, workers that judge, and a sender, side by side."""
 
     def __init__(
         self, api: LangfuseApi, judge: Judge, state: StateFile, *, options: ScoringOptions, tally: Tally
     ) -> None:
+        self.reader = CallReader(api, state, sampling=options.sampling, tally=tally, is_rescore=options.is_rescore)
         self._judge = judge
         self._options = options
         self._tally = tally
         self._sender = Sender(api, state)
-        self._reader = CallReader(api, state, sampling=options.sampling, tally=tally, is_rescore=options.is_rescore)
         self._rows: asyncio.Queue[ObservationRow | None] = asyncio.Queue(maxsize=options.concurrency)
         self._judge_failures = 0
-        self._stopped: str | None = None
         self._failure: BackendError | None = None
 
-    async def score(self, query: CallQuery) -> None:
-        """Run to the end of the query, or until it makes no sense to go on."""
+    async def score(self, batches: AsyncIterator[FetchedBatch]) -> None:
+        """Run to the end, or until it makes no sense to go on."""
         await self._sender.flush(self._tally)
         all_judged = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._send(all_judged))
             async with asyncio.TaskGroup() as judging:
-                judging.create_task(self._read(query))
+                judging.create_task(self._read(batches))
                 for _ in range(self._options.concurrency):
                     judging.create_task(self._work())
             all_judged.set()
         left = self._tally.sampled - self._tally.finished
         if left:
-            self._tally.pending[self._stopped or _UNAVAILABLE] += left
+            self._tally.pending[self._tally.stopped_by or _UNAVAILABLE] += left
         self._options.on_change(self._tally)
         if self._failure:
             raise self._failure
 
-    async def _read(self, query: CallQuery) -> None:
+    async def _read(self, batches: AsyncIterator[FetchedBatch]) -> None:
         try:
-            async for batch in self._reader.with_content(query):
+            async for batch in batches:
                 for row in batch.too_large:
                     self._mark_too_large(row)
                 for row in batch.missing:
-                    self._reader.release(key_of(row))
-                    self._tally.pending["incomplete_capture"] += 1
+                    self._note_pending(row, "incomplete_capture")
                 for row in batch.rows:
                     await self._rows.put(row)
-                if self._stopped:
+                if self._is_stopped():
                     break
         except BackendError as exc:
             self._stop(_UNAVAILABLE, exc)
@@ -108,11 +120,11 @@ class _Run:
 
     async def _work(self) -> None:
         while (row := await self._rows.get()) is not None:
-            if not self._stopped:
+            if not self._is_stopped():
                 about = f"call {row.id} of trace {row.trace_id}"
                 is_through = await guarded(self._score(row), about=about)
                 self._tally.failed += not is_through
-            self._reader.release(key_of(row))
+            self.reader.release(key_of(row))
             self._options.on_change(self._tally)
 
     async def _score(self, row: ObservationRow) -> bool:
@@ -131,17 +143,22 @@ class _Run:
             self._judge_failures = 0
             self._sender.take(key_of(row), scores)
         else:
-            self._note_pending(judged)
+            self._note_failure(row, judged)
         return True
 
-    def _note_pending(self, judged: JudgedCall) -> None:
+    def _note_failure(self, row: ObservationRow, judged: JudgedCall) -> None:
         outcome = judged.results[-1]
         reason = outcome.reason if isinstance(outcome, Unscored) else "judge_unavailable"
-        self._tally.pending[reason] += 1
+        self._note_pending(row, reason)
         self._tally.problem = judged.problem or self._tally.problem
         self._judge_failures += 1
         if self._judge_failures >= _GIVE_UP_AFTER:
             self._stop(reason)
+
+    def _note_pending(self, row: ObservationRow, reason: str) -> None:
+        self._tally.pending[reason] += 1
+        self._options.postpone(row, reason)
+        self.reader.release(key_of(row))
 
     def _mark_too_large(self, row: ObservationRow) -> None:
         """Mark a call that Langfuse itself cannot hand out."""
@@ -151,22 +168,26 @@ class _Run:
         scores = make_scores(call, [rag_outcome(found)], verdicts=None, inclusion_probability=probability)
         if scores:
             self._sender.take(key_of(row), scores)
-        self._reader.release(key_of(row))
+        self.reader.release(key_of(row))
 
     async def _send(self, all_judged: asyncio.Event) -> None:
-        """Send while others judge, and once more when they are through."""
-        is_last = False
-        while not is_last:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_SEND_EVERY_SECONDS):
-                    is_last = await all_judged.wait()
-            try:
-                await self._sender.flush(self._tally)
-            except BackendError as exc:
-                self._stop(_UNAVAILABLE, exc)
-                return
-            self._options.on_change(self._tally)
+        """Send while others judge, and all that is left when they are through."""
+        try:
+            while not all_judged.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_SEND_EVERY_SECONDS):
+                        await all_judged.wait()
+                await self._sender.send_some(self._tally)
+                self._options.on_change(self._tally)
+            await self._sender.flush(self._tally)
+        except BackendError as exc:
+            self._stop(_UNAVAILABLE, exc)
+
+    def _is_stopped(self) -> bool:
+        if self._options.stopping.is_set():
+            self._stop("interrupted")
+        return self._tally.stopped_by is not None
 
     def _stop(self, reason: str, failure: BackendError | None = None) -> None:
-        self._stopped = self._stopped or reason
+        self._tally.stopped_by = self._tally.stopped_by or reason
         self._failure = self._failure or failure
