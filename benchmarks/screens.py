@@ -12,7 +12,7 @@ from rich.console import Console
 from ragtrace.demo.run import run_demo
 
 SCREENS = Path(__file__).parent.parent / "docs" / "screens"
-WIDTHS = {"wide": 1280, "narrow": 420}
+WIDTHS = (1280, 420)
 SCHEMES = ("light", "dark")
 TALLEST = 2000
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -30,9 +30,9 @@ def main() -> int:
         SCREENS.mkdir(parents=True, exist_ok=True)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-            for name, width in WIDTHS.items():
+            for width in WIDTHS:
                 for scheme in SCHEMES:
-                    file = SCREENS / f"report-{name}-{scheme}.png"
+                    file = SCREENS / f"report-{width}-{scheme}.png"
                     photograph(browser, Path(result.report), file, width=width, scheme=scheme)
                     print(file)
             browser.close()

@@ -22,6 +22,8 @@ _POLL_SECONDS = 0.03
 _ASK_SECONDS = 2.0
 _SAID = re.compile(r"^export LANGFUSE_BASE_URL=(\S+)$", re.MULTILINE)
 _SERVE = "from ragtrace.cli import main; main()"
+_started: list[subprocess.Popen[bytes]] = []
+"""Kept, since Python complains of a running child that is forgotten, and these are meant to run on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,7 @@ def start(folder: Path, *, idle_seconds: int) -> DemoServer:
             stderr=output,
             start_new_session=True,
         )
+    _started.append(process)
     base_url = _wait_for_address(log, is_running=lambda: process.poll() is None)
     return DemoServer(
         base_url=base_url, public_key=public_key, secret_key=secret_key, pid=process.pid, source=_source()
@@ -88,8 +91,8 @@ def start(folder: Path, *, idle_seconds: int) -> DemoServer:
 def answers(server: DemoServer) -> bool:
     """Tell whether the server is there and takes these keys."""
     credentials = b64encode(f"{server.public_key}:{server.secret_key}".encode()).decode()
-    request = Request(f"{server.base_url}/api/public/projects", headers={"Authorization": f"Basic {credentials}"})
     try:
+        request = Request(f"{server.base_url}/api/public/projects", headers={"Authorization": f"Basic {credentials}"})
         # A proxy of the environment has no business on loopback.
         with build_opener(ProxyHandler({})).open(request, timeout=_ASK_SECONDS) as reply:
             return bool(reply.status == 200)

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from ragtrace import __version__
 from ragtrace.extract import json_text
@@ -16,8 +16,9 @@ from ragtrace.report.content import Report, ShownCall
 PAGE_BYTES = 4_500_000
 """Largest page; answers beyond are left out, the worst stay."""
 _OPEN_CALLS = 3
-_OVERHEAD_A_CALL = 3_000
-_BYTES_A_CHARACTER = 3
+_MARKUP_A_CALL = 3_500
+_MARKUP_A_PART = 600
+"""Bytes of markup around a passage, a sentence or a claim."""
 
 
 def render_page(report: Report) -> str:
@@ -74,8 +75,15 @@ def _percent_number(share: float) -> str:
 
 
 def _weigh(call: ShownCall) -> int:
-    claims = sum(len(claim.text) + len(claim.reason or "") + 400 for s in call.answer for claim in s.claims)
-    texts = sum(len(piece.text) for passage in call.passages or () for piece in passage.pieces)
-    answer = sum(2 * len(sentence.text) + 300 for sentence in call.answer)
-    written = len(call.question) + len(call.reference or "") + answer + claims + texts
-    return _BYTES_A_CHARACTER * written + 600 * len(call.passages or ()) + _OVERHEAD_A_CALL
+    """Estimate the bytes of a call's part of the page, rather too many than too few."""
+    texts = [call.question, call.question, call.reference or "", *call.tags]
+    texts += [piece.text for passage in call.passages or () for piece in passage.pieces]
+    # A sentence stands in the answer, and again beside its claims.
+    texts += [text for sentence in call.answer for text in (sentence.lead, sentence.text, sentence.text)]
+    texts += [text for s in call.answer for claim in s.claims for text in (claim.text, claim.reason or "")]
+    parts = len(call.passages or ()) + sum(1 + len(sentence.claims) for sentence in call.answer)
+    return sum(map(_escaped_bytes, texts)) + parts * _MARKUP_A_PART + _MARKUP_A_CALL
+
+
+def _escaped_bytes(text: str) -> int:
+    return len(str(escape(text)).encode("utf-8", "replace"))

@@ -1,0 +1,134 @@
+"""The demo as a whole, and what the command prints."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import httpx
+import pytest
+from langchain_openai import ChatOpenAI
+from rich.console import Console
+
+import ragtrace
+from ragtrace.demo.console import print_findings
+from ragtrace.demo.faults import FAULT_KINDS, Ledger
+from ragtrace.demo.findings import Findings
+from ragtrace.demo.generator import DemoChatModel
+from ragtrace.demo.run import DemoResult, demo_settings, make_model, run_demo
+from ragtrace.demo.server import DemoServer
+from ragtrace.settings import load_settings
+from tests.report.samples import clear, report
+
+SERVER = DemoServer(base_url="http://127.0.0.1:9", public_key="pk", secret_key="sk", pid=0, source="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A finished demo."""
+
+    result: DemoResult
+    folder: Path
+    printed: str
+    server: DemoServer
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Iterator[Run]:
+    """One demo for all tests; its server is stopped afterwards."""
+    folder = tmp_path_factory.mktemp("demo")
+    out = StringIO()
+    work = run_demo(folder, model_name=None, out=Console(file=out, width=140), progress=Console(file=StringIO()))
+    result = asyncio.run(work)
+    server = DemoServer(**json.loads((folder / "server.json").read_text()))
+    yield Run(result=result, folder=folder, printed=out.getvalue(), server=server)
+    ragtrace.shutdown()
+    os.kill(server.pid, signal.SIGTERM)
+    os.waitpid(server.pid, 0)
+
+
+def test_demo_answers_and_scores_enough(run):
+    """At least 50 questions are answered and at least 40 of the answers scored; the line says where to look."""
+    line = json.loads(run.result.as_line())
+
+    assert line["calls"] >= 50
+    assert line["scored"] >= 40
+    assert line["unscored"] == line["calls"] - line["scored"]
+    assert list(line) == ["calls", "scored", "unscored", "seconds", "report", "server"]
+    assert Path(line["report"]).read_text(encoding="utf-8").count('<details class="call"') == line["calls"]
+    assert httpx.get(line["server"]).status_code == 200
+
+
+def test_demo_counts_each_kind_of_fault(run):
+    """The table has a row a kind, and every miss is listed with its sentence."""
+    for words in ("invented", "swapped entity", "contradicted", "taken from cut text"):
+        assert any(line.startswith(words) for line in run.printed.splitlines())
+    row = next(line.split() for line in run.printed.splitlines() if line.startswith("all "))
+    planted, caught, missed, not_judged = map(int, row[1:])
+
+    assert planted >= 16
+    assert planted == caught + missed + not_judged
+    assert run.printed.count("\nmissed, ") == missed
+    assert "False alarms: " in run.printed
+
+
+def test_delivery_loses_text(run):
+    """The token budget cuts and drops passages, and what reached the generator is known."""
+    page = Path(run.result.report).read_text(encoding="utf-8")
+
+    assert "not known whether it arrived" not in page
+    assert "dropped: the generator never saw it" in page
+    assert " words not sent]" in page
+    assert "Which passages there were is unknown" not in page
+
+
+def test_planted_faults_are_told_to_nobody(run):
+    """Neither kinds of faults nor the ledger reach the server that the judge reads from."""
+    auth = (run.server.public_key, run.server.secret_key)
+    stored = httpx.get(
+        f"{run.server.base_url}/api/public/v2/observations",
+        params={"limit": 1000, "fields": "core,io,metadata"},
+        auth=auth,
+    ).text
+
+    assert "ragtrace-demo-extractive" in stored
+    assert [word for word in (*FAULT_KINDS, "ledger", "planted", "faulty") if f'"{word}' in stored] == []
+
+
+def test_demo_ignores_another_langfuse():
+    """Whatever LANGFUSE_BASE_URL says, the demo reads and writes its own server only."""
+    settings = demo_settings(SERVER, Path("x"))
+
+    assert settings.require_langfuse() == ("http://127.0.0.1:9", "pk", "sk")
+    assert (settings.capture_rate, settings.sample_rate, settings.state) == (1.0, 1.0, Path("x/state.sqlite"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "name", "expected"),
+    [
+        ({}, None, DemoChatModel),
+        ({}, "m", DemoChatModel),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9"}, None, DemoChatModel),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9", "OPENAI_API_KEY": "k"}, "m", ChatOpenAI),
+        (
+            {"OPENAI_BASE_URL": "http://127.0.0.1:9", "OPENAI_API_KEY": "k", "RAGTRACE_JUDGE_MODEL": "j"},
+            None,
+            ChatOpenAI,
+        ),
+    ],
+)
+def test_generator_is_the_configured_model(environ, name, expected):
+    """A real model answers where an endpoint and a model are named; else the demo's own."""
+    assert type(make_model(load_settings(environ), name, ledger=Ledger())) is expected
+
+
+def test_real_model_has_no_planted_faults():
+    """With a real model nothing was planted, and the demo says that nothing can be counted."""
+    out = StringIO()
+    print_findings(Console(file=out, width=140), report(clear()), Findings(faults=(), honest=1, false_alarms=()))
+
+    assert "no fault was planted" in out.getvalue()
