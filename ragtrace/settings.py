@@ -19,7 +19,13 @@ from pydantic_settings import (
 from ragtrace.errors import ConfigError
 
 TOML_NAME = "ragtrace.toml"
-_PREFIXES = {"judge": "judge_", "capture": "capture_", "sampling": "sampling_", "metrics": "metrics_"}
+_PREFIXES = {
+    "judge": "judge_",
+    "capture": "capture_",
+    "sampling": "sampling_",
+    "metrics": "metrics_",
+    "scorer": "scorer_",
+}
 _TABLE_KEYS = {("sampling", "rate"): "sample_rate"}
 _WHOLE_TABLES = ("prices", "thresholds")
 _LONGEST_SHOWN = 60
@@ -43,8 +49,8 @@ class Settings(BaseSettings):
     """Everything that can be configured. Environment variables are `RAGTRACE_` plus the field name in capitals.
 
     Langfuse's and OpenAI's own variables are read under their own names. `ragtrace.toml` holds the tables
-    `[judge]`, `[capture]`, `[sampling]`, `[metrics]` (keys without the prefix), `[prices]` and `[thresholds]`; any
-    other key is an error.
+    `[judge]`, `[capture]`, `[sampling]`, `[metrics]`, `[scorer]` (keys without the prefix), `[prices]` and
+    `[thresholds]`; any other key is an error.
     """
 
     model_config = SettingsConfigDict(
@@ -104,6 +110,21 @@ class Settings(BaseSettings):
     """Most judge calls in flight."""
     state: Path = Path(".ragtrace/state.sqlite")
     """The scorer's ledger and cache; losing it costs judge calls, never a duplicate."""
+
+    scorer_poll_seconds: float = Field(default=30.0, gt=0)
+    """`ragtrace score --follow` looks for new calls so often."""
+    scorer_overlap_seconds: float = Field(default=300.0, ge=0)
+    """Each look goes back so far behind the last: as late as calls usually arrive, clocks being off included."""
+    scorer_late_seconds: float = Field(default=7200.0, ge=0)
+    """A deep look goes back so far, for calls that arrive very late."""
+    scorer_sweep_seconds: float = Field(default=900.0, gt=0)
+    """A deep look is taken so often."""
+    scorer_longest_call_seconds: float = Field(default=600.0, gt=0)
+    """No call takes longer from its first retrieval to its answer."""
+    scorer_drain_seconds: float = Field(default=30.0, ge=0)
+    """After SIGTERM, calls that are with the judge get so long to be finished."""
+    scorer_listen: str | None = None
+    """`host:port` for /healthz, /readyz and /metrics of `ragtrace score --follow`."""
 
     metrics_k: int = Field(default=5, ge=1)
     """Cut-off of the rank metrics, in passages."""

@@ -1,6 +1,6 @@
 """Find the calls that are to be judged: listed without content, sampled, not done; then their content."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from ragtrace.extract import ObservationRow
 from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
@@ -19,13 +19,26 @@ class CallReader:
     """Reads open calls and counts the others; a call that was handed out and not released is not handed out again."""
 
     def __init__(
-        self, api: LangfuseApi, state: StateFile, *, sampling: Sampling, tally: Tally, is_rescore: bool
+        self,
+        api: LangfuseApi,
+        state: StateFile,
+        *,
+        sampling: Sampling,
+        tally: Tally,
+        is_rescore: bool,
+        put_off: Callable[[Iterable[CallKey]], set[CallKey]] = lambda keys: set(),
     ) -> None:
+        """Read one project's calls.
+
+        Args:
+            put_off: Returns those of some calls whose time has not come yet.
+        """
         self._api = api
         self._state = state
         self._sampling = sampling
         self._tally = tally
         self._is_rescore = is_rescore
+        self._put_off = put_off
         self._in_flight: set[CallKey] = set()
 
     async def open_calls(self, query: CallQuery) -> AsyncIterator[list[ObservationRow]]:
@@ -70,11 +83,13 @@ class CallReader:
         tally.not_sampled += len(foreign) - len(sampled)
         tally.sampled += len(sampled)
         done = set() if self._is_rescore else await self._done(sampled)
+        put_off = self._put_off(sampled.keys() - done)
         tally.already_scored += len(done)
-        return [row for key, row in sampled.items() if key not in done]
+        tally.put_off += len(put_off)
+        return [row for key, row in sampled.items() if key not in done | put_off]
 
     async def _done(self, rows: dict[CallKey, ObservationRow]) -> set[CallKey]:
-        known = set(self._state.known(rows)) | (self._in_flight & set(rows))
+        known = set(self._state.known(rows)) | (self._in_flight & rows.keys())
         unknown = [key for key in rows if key not in known]
         marked = (await self._api.marks(trace_id for trace_id, _ in unknown)) & set(unknown)
         self._state.remember_done(marked)

@@ -6,10 +6,10 @@ Losing the file costs judge calls, never a duplicate: the marks in Langfuse say 
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from ragtrace.errors import ConfigError
 from ragtrace.langfuse import OutgoingScore
@@ -21,6 +21,8 @@ Status = Literal["queued", "done", "refused"]
 _SCHEMA = 1
 _ASKED_AT_ONCE = 400
 _SENT_AT_ONCE = 2000
+_FIRST_PAUSE = timedelta(minutes=1)
+_LONGEST_PAUSE = timedelta(hours=1)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS ledger (
     project TEXT, trace_id TEXT, observation_id TEXT, status TEXT NOT NULL, outcome TEXT,
@@ -109,17 +111,20 @@ class StateFile:
 
     def known(self, keys: Iterable[CallKey]) -> dict[CallKey, Status]:
         """Return the status of those calls that were dealt with before."""
-        wanted = set(keys)
+        return self._in("ledger", set(keys), "status")
+
+    def _in(self, table: str, wanted: set[CallKey], column: str) -> dict[CallKey, Any]:
+        """Return a column of a table by call, for the wanted calls that it holds."""
         traces = sorted({trace_id for trace_id, _ in wanted})
-        found: dict[CallKey, Status] = {}
+        found: dict[CallKey, Any] = {}
         for start in range(0, len(traces), _ASKED_AT_ONCE):
             some = traces[start : start + _ASKED_AT_ONCE]
             places = ",".join("?" * len(some))
             rows = self._database.execute(
-                f"SELECT trace_id, observation_id, status FROM ledger WHERE project = ? AND trace_id IN ({places})",
+                f"SELECT trace_id, observation_id, {column} FROM {table} WHERE project = ? AND trace_id IN ({places})",
                 (self._project, *some),
             )
-            found |= {(trace, call): status for trace, call, status in rows if (trace, call) in wanted}
+            found |= {(trace, call): value for trace, call, value in rows if (trace, call) in wanted}
         return found
 
     def remember_done(self, keys: Iterable[CallKey]) -> None:
@@ -197,15 +202,27 @@ class StateFile:
                 database.execute(f"UPDATE ledger SET status = 'refused' WHERE {_THIS_CALL}", (self._project, *key))
         return tuple(sorted(calls))
 
-    def postpone(self, key: CallKey, *, started_at: datetime, due_at: datetime, reason: str) -> int:
-        """Note a call to be tried again; return how often it was tried."""
+    def postpone(self, key: CallKey, *, started_at: datetime, reason: str, now: datetime) -> None:
+        """Note a call to be tried again: after a minute, and after twice the pause each time, up to an hour."""
         with self._database as database:
-            row = database.execute(
-                "INSERT INTO retries VALUES (?, ?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                "tries = tries + 1, reason = excluded.reason, due_at = excluded.due_at RETURNING tries",
-                (self._project, *key, reason, _text(due_at), _text(started_at)),
-            ).fetchone()
-        return int(row[0])
+            row = database.execute(f"SELECT tries FROM retries WHERE {_THIS_CALL}", (self._project, *key)).fetchone()
+            tries = (row[0] if row else 0) + 1
+            due_at = now + min(_FIRST_PAUSE * 2 ** min(tries - 1, 10), _LONGEST_PAUSE)
+            database.execute(
+                "INSERT OR REPLACE INTO retries VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (self._project, *key, tries, reason, _text(due_at), _text(started_at)),
+            )
+
+    def postponed(self, keys: Iterable[CallKey]) -> set[CallKey]:
+        """Return those of the calls that are put off."""
+        return set(self._in("retries", set(keys), "tries"))
+
+    def expire(self, before: datetime) -> int:
+        """Stop trying calls that started before; return how many there were."""
+        with self._database as database:
+            return database.execute(
+                "DELETE FROM retries WHERE project = ? AND started_at < ?", (self._project, _text(before))
+            ).rowcount
 
     def due(self, now: datetime, *, limit: int) -> tuple[Retry, ...]:
         """Return calls whose time to be tried again has come, the longest overdue first."""
@@ -218,11 +235,6 @@ class StateFile:
             Retry(key=(trace, call), started_at=datetime.fromisoformat(started), tries=tries)
             for trace, call, started, tries in rows
         )
-
-    def forget_retry(self, key: CallKey) -> None:
-        """Stop trying a call again."""
-        with self._database as database:
-            database.execute(f"DELETE FROM retries WHERE {_THIS_CALL}", (self._project, *key))
 
     def position(self, name: str) -> datetime | None:
         """Return a remembered moment, for example up to where calls were read."""

@@ -24,6 +24,8 @@ class Tally:
     """Stored as not scorable, by reason."""
     pending: Counter[str] = field(default_factory=Counter)
     """Nothing stored, will be tried again, by reason."""
+    put_off: int = 0
+    """Pending from before, and not yet due to be tried again."""
     refused: int = 0
     """Langfuse refused a score of the call."""
     would_judge: int = 0
@@ -48,7 +50,7 @@ class Tally:
     def finished(self) -> int:
         """Sampled calls about which nothing remains to be done in this run."""
         rest = self.unscored.total() + self.pending.total()
-        return self.already_scored + self.scored + rest + self.refused + self.failed + self.would_judge
+        return self.already_scored + self.scored + rest + self.put_off + self.refused + self.failed + self.would_judge
 
     def count_outcome(self, outcome: str) -> None:
         """Count a call whose mark is stored."""
@@ -78,6 +80,7 @@ class Tally:
             "scored": self.scored,
             "unscored": dict(sorted(self.unscored.items())),
             "pending": dict(sorted((+self.pending).items())),
+            "put_off": self.put_off,
             "refused": self.refused,
             "failed": self.failed,
             "would_judge": self.would_judge,

@@ -1,7 +1,7 @@
 """Score the calls of a time window: list, sample, skip what is done, fetch, judge, write."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from ragtrace.scorer.reading import CallReader, key_of
 from ragtrace.scorer.records import make_scores
 from ragtrace.scorer.selection import Sampling, is_own_call
 from ragtrace.scorer.sender import Sender
-from ragtrace.scorer.state import Retry, StateFile
+from ragtrace.scorer.state import CallKey, Retry, StateFile
 from ragtrace.scorer.tally import Tally
 
 _GIVE_UP_AFTER = 8
@@ -40,6 +40,8 @@ class ScoringOptions:
     """Called whenever the counts moved."""
     postpone: Callable[[ObservationRow, str], None] = lambda row, reason: None
     """Called with each call that is pending, and why."""
+    put_off: Callable[[Iterable[CallKey]], set[CallKey]] = lambda keys: set()
+    """Returns those of some calls that are not tried now."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set from outside to take no further calls; those with the judge are finished."""
 

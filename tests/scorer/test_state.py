@@ -92,7 +92,7 @@ def test_everything_survives_a_restart(tmp_path):
     path = tmp_path / "state.sqlite"
     with StateFile(path, project="p") as state:
         state.enqueue(A, scores(A, "x"))
-        state.postpone(B, started_at=NOW, due_at=NOW, reason="judge_unavailable")
+        state.postpone(B, started_at=NOW, now=NOW - timedelta(minutes=1), reason="judge_unavailable")
         state.move_position("read", NOW)
 
     with StateFile(path, project="p") as state:
@@ -108,32 +108,49 @@ def test_projects_do_not_mix(tmp_path):
     with StateFile(path, project="p") as ours, StateFile(path, project="q") as theirs:
         ours.enqueue(A, scores(A, "x"))
         ours.move_position("read", NOW)
-        ours.postpone(B, started_at=NOW, due_at=NOW, reason="r")
+        ours.postpone(B, started_at=NOW, now=NOW, reason="r")
 
         assert theirs.known([A]) == {}
         assert theirs.outgoing() == ()
         assert theirs.outbox_bytes() == 0
         assert theirs.position("read") is None
-        assert theirs.due(NOW, limit=9) == ()
+        assert theirs.due(NOW + timedelta(days=1), limit=9) == ()
+        assert theirs.postponed([B]) == set()
         assert theirs.acknowledge(["trace-a1-x"]) == ()
         assert ids(ours.outgoing()) == ["trace-a1-x"]
 
 
 def test_calls_are_tried_again_when_due(state):
-    """A call comes back when its time has come, counts its tries, and is forgotten once it is scored."""
-    later = NOW + timedelta(minutes=5)
+    """A call comes back after a minute, then after twice as long each time up to an hour, until it is scored."""
+    waits: list[int] = []
+    now = NOW
+    for _ in range(8):
+        state.postpone(A, started_at=NOW, reason="r", now=now)
+        minutes = next(n for n in range(99) if state.due(now + timedelta(minutes=n), limit=9))
+        waits.append(minutes)
+        now += timedelta(minutes=minutes)
 
-    tries = [state.postpone(A, started_at=NOW, due_at=NOW, reason="r") for _ in range(2)]
-    state.postpone(B, started_at=NOW, due_at=later, reason="r")
-    state.postpone(C, started_at=NOW, due_at=NOW, reason="r")
-    state.forget_retry(C)
-
-    assert tries == [1, 2]
-    assert state.due(NOW, limit=9) == (Retry(key=A, started_at=NOW, tries=2),)
-    assert [retry.key for retry in state.due(later, limit=9)] == [A, B]
-    assert len(state.due(later, limit=1)) == 1
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert state.due(now, limit=9) == (Retry(key=A, started_at=NOW, tries=8),)
+    assert state.postponed([A, B]) == {A}
     state.enqueue(A, scores(A, "x"))
-    assert [retry.key for retry in state.due(later, limit=9)] == [B]
+    assert state.due(now, limit=9) == ()
+
+
+def test_due_calls_come_in_order_and_end(state):
+    """The longest overdue come first, no more than asked for; very old ones are given up."""
+    for key, minutes in ((A, 2), (B, 1), (C, 3)):
+        state.postpone(
+            key, started_at=NOW + timedelta(minutes=minutes), reason="r", now=NOW + timedelta(minutes=minutes)
+        )
+    later = NOW + timedelta(hours=1)
+
+    due = [retry.key for retry in state.due(later, limit=2)]
+    expired = state.expire(NOW + timedelta(minutes=3))
+
+    assert due == [B, A]
+    assert expired == 2
+    assert [retry.key for retry in state.due(later, limit=9)] == [C]
 
 
 def test_positions_move(state):
