@@ -4,10 +4,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ragtrace import semconv
+from ragtrace.judge import embedded
 from ragtrace.report import words
 from ragtrace.report.content import MetricRates
 from ragtrace.report.records import CallRecord
 from ragtrace.report.words import plural
+
+_BY_WORDING = (
+    "It goes by wording and is no language model: it finds what is invented, and misses much that is swapped or "
+    "contradicted in the passages’ own words."
+)
 
 
 def summarise(records: Sequence[CallRecord]) -> tuple[MetricRates, ...]:
@@ -79,7 +85,9 @@ def _judges(seen: Sequence[CallRecord]) -> str:
     if not counts:
         return "Judge: none was needed; no answer could be judged."
     if len(counts) == 1:
-        return f"Judge: {next(iter(counts))} compared each sentence with the text that the generator was really sent."
+        said = f"Judge: {next(iter(counts))} compared each sentence with the text that the generator was really sent."
+        is_embedded = any(record.outcome and record.outcome.judge_model == embedded.MODEL for record in seen)
+        return f"{said} {_BY_WORDING}" if is_embedded else said
     spoken = "; ".join(f"{name} ({plural(count, 'answer')})" for name, count in counts.most_common())
     return f"Judges: {spoken}. Their numbers do not mix: compare only answers of one judge."
 

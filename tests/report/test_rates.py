@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from ragtrace.judge.embedded import MODEL
 from ragtrace.report.content import CauseCount, MetricRates
 from ragtrace.report.rates import headline, obtained, weighted_mean
 from ragtrace.report.records import badness
@@ -100,6 +101,14 @@ def test_samples_and_several_judges_are_said():
         "Judges: scripted (fingerprint abcdef01) (1 answer); scripted (1 answer). Their numbers do not mix: compare "
         "only answers of one judge."
     )
+
+
+def test_embedded_judge_says_what_it_cannot_do():
+    """The judge by wording is never presented as a language model."""
+    record = clear().record
+    assert record.outcome is not None
+
+    assert "is no language model" in obtained([replace(record, outcome=replace(record.outcome, judge_model=MODEL))])[1]
 
 
 def test_no_judge_is_said_too():
