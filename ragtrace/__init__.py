@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ragtrace.capture import configure, flush, prompted, rag_call, rag_function, retrieved, shutdown
+    from ragtrace.capture import answered, configure, flush, prompted, rag_call, rag_function, retrieved, shutdown
 
 __version__ = "0.1.0"
 
 __all__ = [
     "__version__",
+    "answered",
     "configure",
     "flush",
     "prompted",

@@ -6,6 +6,7 @@ from ragtrace.capture.documents import to_passages
 from ragtrace.capture.guard import guard
 from ragtrace.capture.manual import (
     RagCallScope,
+    answered,
     hear_retrieved,
     prompted,
     rag_call,
@@ -17,6 +18,7 @@ __all__ = [
     "Capture",
     "CapturedCall",
     "RagCallScope",
+    "answered",
     "configure",
     "current",
     "flush",

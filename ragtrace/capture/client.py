@@ -143,6 +143,13 @@ def shutdown(timeout_seconds: float = 5.0) -> None:
     _configured.clear()
 
 
+def reset() -> None:
+    """Forget every project at once, as if nothing had ever been configured; what waits is lost. For tests."""
+    global _default
+    shutdown(0.0)
+    _default = Capture()
+
+
 def current() -> Capture:
     """Return the one project there is: the configured one, else the environment's.
 

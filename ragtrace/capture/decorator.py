@@ -18,7 +18,8 @@ def rag_function(function: Callable[P, R]) -> Callable[P, R]:
     """Capture each call of a function whose first text argument is the question and whose result is the answer.
 
     Works on plain functions, coroutine functions, and generators that stream the answer in pieces. Inside,
-    `ragtrace.retrieved(documents)` and `ragtrace.prompted(messages)` tell the rest.
+    `ragtrace.retrieved(documents)` and `ragtrace.prompted(messages)` tell the rest, and `ragtrace.answered(text)` the
+    answer where the function returns more than that.
     """
     if inspect.isasyncgenfunction(function):
         wrapper: Callable[..., Any] = _streaming_async(function)

@@ -54,8 +54,10 @@ def raising() -> Iterator[None]:
 
 def _log_once(doing: str, error: Exception, trace: TracebackType | None) -> None:
     kind = (doing, str(error) if isinstance(error, RagtraceError) else type(error).__qualname__)
-    if kind in _seen or len(_seen) >= _MOST_KINDS:
+    if kind in _seen:
         return
+    if len(_seen) >= _MOST_KINDS:
+        _seen.clear()
     _seen.add(kind)
     if isinstance(error, RagtraceError):
         logger.error("ragtrace: %s: %s", doing, error)

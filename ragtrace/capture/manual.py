@@ -21,6 +21,7 @@ from ragtrace.semconv import MARK_ABANDONED
 
 Documents = TypeVar("Documents", bound=Iterable[object])
 Messages = TypeVar("Messages")
+Answer = TypeVar("Answer")
 Listener = Callable[[tuple[Passage, ...]], None]
 """Is told passages that belong to no `rag_call` block."""
 
@@ -175,6 +176,14 @@ def prompted(messages: Messages) -> Messages:
     if scope is not None:
         scope.prompt(messages)
     return messages
+
+
+def answered(answer: Answer) -> Answer:
+    """Tell the `rag_call` around this code what the generator answered, and return it."""
+    scope = _current.get()
+    if scope is not None:
+        scope.answer(answer)
+    return answer
 
 
 def hear_retrieved(listener: Listener) -> None:

@@ -30,19 +30,34 @@ class OtlpServer:
     hang: threading.Event | None = None
     """Answer nothing before this is set."""
 
+    keeps_bodies: bool = True
+    """Whether bodies are kept, or spans only counted."""
+    span_count: int = 0
+    refused: int = 0
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def spans(self) -> list[Span]:
-        requests = [ExportTraceServiceRequest.FromString(body) for body in self.accepted]
-        return [
-            s for r in requests for resource in r.resource_spans for scope in resource.scope_spans for s in scope.spans
-        ]
+        return [span for body in self.accepted for span in _spans(body)]
+
+    def take(self, body: bytes, *, is_accepted: bool) -> None:
+        if not is_accepted:
+            self.refused += 1
+        elif self.keeps_bodies:
+            self.accepted.append(body)
+        else:
+            self.span_count += len(_spans(body))
 
     def attributes(self, index: int = 0) -> dict[str, object]:
         return attributes(self.spans[index])
+
+
+def _spans(body: bytes) -> list[Span]:
+    request = ExportTraceServiceRequest.FromString(body)
+    return [span for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans]
 
 
 def attributes(span: Span) -> dict[str, object]:
@@ -81,12 +96,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Content-Encoding") == "gzip":
             body = zlib.decompress(body, wbits=_GZIP)
         state.headers.append(dict(self.headers))
-        state.bodies.append(body)
+        if state.keeps_bodies:
+            state.bodies.append(body)
         if state.hang is not None:
             state.hang.wait()
         status, headers = state.answers.pop(0) if state.answers else (413 if is_too_large else 200, {})
-        if status == 200:
-            state.accepted.append(body)
+        state.take(body, is_accepted=status == 200)
         self._answer(status, headers)
 
     def log_message(self, *_args: object) -> None:
