@@ -6,7 +6,7 @@ DATA ?=
 JUDGE ?=
 MODEL ?=
 
-.PHONY: demo test check format bench bench-capture bench-align bench-judge agreement soak test-examples screens clean help
+.PHONY: demo test check format bench bench-capture bench-align bench-judge agreement seeds soak test-examples screens clean help
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,9 @@ bench-judge: $(STAMP)  ## Calls, tokens, throughput and faults of the judge.
 
 agreement: $(STAMP)  ## DATA=dir [JUDGE=endpoint MODEL=name]: a judge against human labels.
 	@$(BIN)/python benchmarks/agreement.py $(if $(DATA),--data $(DATA)) $(if $(JUDGE),--judge $(JUDGE)) $(if $(MODEL),--model $(MODEL))
+
+seeds: $(STAMP)  ## [JUDGE=endpoint MODEL=name]: the published examples of each metric, put to a judge.
+	@$(BIN)/python benchmarks/seeds.py $(if $(JUDGE),--judge $(JUDGE)) $(if $(MODEL),--model $(MODEL))
 
 soak: $(STAMP)  ## Slow checks: many runs, leaks, kills and restarts.
 	@$(BIN)/python -m pytest -q -m soak -o addopts="--import-mode=importlib"

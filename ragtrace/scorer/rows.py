@@ -14,6 +14,8 @@ _QUESTION = ("question", "user_input", "query")
 _ANSWER = ("answer", "response")
 _CONTEXTS = ("contexts", "retrieved_contexts")
 _REFERENCE = ("reference", "ground_truth")
+_RECALL_NEEDS = (*_REFERENCE, "reference_contexts", "relevant_ids")
+"""A row with one of these measures retrieval, also without an answer."""
 _TEXT = ("text", "page_content", "content")
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 Row = Mapping[str, JsonValue]
@@ -58,7 +60,7 @@ def _call(row: Row, number: int) -> RagCall:
     return RagCall(
         id=json_text.as_text(row.get("id")) or str(number),
         question=_text(row, _QUESTION, is_required=True) or "",
-        answer=_text(row, _ANSWER, is_required=True) or "",
+        answer=_text(row, _ANSWER, is_required=not any(row.get(name) for name in _RECALL_NEEDS)) or "",
         delivery=delivery,
         started_at=_START,
         reference=_text(row, _REFERENCE),
@@ -101,8 +103,8 @@ def _passages(row: Row, name: str) -> list[Passage] | None:
 
 
 def _passage(item: JsonValue, rank: int, name: str) -> Passage:
-    if isinstance(item, str):
-        return Passage(text=item, rank=rank)
+    if item is None or isinstance(item, str):
+        return Passage(text=item or "", rank=rank)
     if isinstance(item, dict):
         text = next((item[key] for key in _TEXT if isinstance(item.get(key), str)), None)
         metadata = item.get("metadata")
