@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from opentelemetry import trace
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, detach, set_value
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, ParentBased
 
@@ -146,7 +146,8 @@ class _Ended(SpanProcessor):
 
 def private_provider(mask: Mask | None) -> TracerProvider:
     """Return a provider that environment variables cannot make cut, evict or sample our spans."""
-    resource = Resource.create()
+    # Not `Resource.create`: it starts threads, which a program that is ending no longer can.
+    resource = OTELResourceDetector().detect()
     return TracerProvider(
         sampler=ParentBased(ALWAYS_ON),
         resource=Resource(_masked(resource, mask), resource.schema_url) if mask else resource,
