@@ -28,7 +28,7 @@ def print_findings(console: Console, report: Report, findings: Findings) -> None
         for line in _misses(findings):
             console.print(line, soft_wrap=True)
     else:
-        console.print("The generator is a real model: no fault was planted, so none can be counted.", "")
+        console.print("The generator is a real model: no fault was planted, so none can be counted.\n")
     console.print(Text("The three worst answers", style="bold"), "")
     console.print(terminal.render_calls(report.shown[:_WORST]), soft_wrap=True)
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 import ragtrace
 from ragtrace.demo.budget import TokenBudget
@@ -21,7 +22,7 @@ from ragtrace.demo.findings import compare
 from ragtrace.demo.generator import DemoChatModel
 from ragtrace.demo.retriever import Bm25Retriever
 from ragtrace.demo.server import DemoServer, find_or_start
-from ragtrace.errors import BackendUnavailable
+from ragtrace.errors import BackendUnavailable, ConfigError
 from ragtrace.report.collect import Window
 from ragtrace.report.command import read_report, write_page
 from ragtrace.scorer.command import ScoreRequest, run_score
@@ -31,7 +32,6 @@ from ragtrace_instrumentation_langchain import RagCallbackHandler
 
 FOLDER = Path(".ragtrace/demo")
 _AT_ONCE = 8
-_FLUSH_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,23 +58,23 @@ async def run_demo(folder: Path, *, model_name: str | None, out: Console, progre
         BackendUnavailable: the local server did not start, or no answer reached it.
     """
     started, clock = datetime.now(UTC), time.monotonic()
-    ledger = Ledger()
+    ledger, questions = Ledger(), load_questions()
     with progress.status("starting the local server"):
         server = find_or_start(folder)
     settings = demo_settings(server, folder)
     with _bars(progress) as bars:
-        calls = answer_all(settings, server, make_model(settings, model_name, ledger=ledger), bars)
-        summary = await _score(settings, started, calls, bars)
+        answer_all(make_model(settings, model_name, ledger=ledger), questions, server=server, bars=bars)
+        summary = await _score(settings, started, bars.add_task("scoring", total=len(questions)), bars=bars)
     with progress.status("writing the report"):
-        report = await read_report(settings, Window(since=started, shown=calls))
+        report = await read_report(settings, Window(since=started, shown=len(questions)))
         page = folder / "report.html"
         write_page(report, page)
     print_findings(out, report, compare(ledger.entries, report.shown))
     out.print(f"report  {page.resolve()}", f"server  {server.base_url}", sep="\n", highlight=False, soft_wrap=True)
     return DemoResult(
-        calls=calls,
+        calls=summary.tally.listed,
         scored=summary.tally.scored,
-        unscored=calls - summary.tally.scored,
+        unscored=summary.tally.listed - summary.tally.scored,
         seconds=round(time.monotonic() - clock, 2),
         report=str(page.resolve()),
         server=server.base_url,
@@ -109,13 +109,20 @@ def make_model(settings: Settings, model_name: str | None, *, ledger: Ledger) ->
     return DemoChatModel(memory=load_passages(), faulty=choose_questions(questions), ledger=ledger)
 
 
-def answer_all(settings: Settings, server: DemoServer, model: BaseChatModel, bars: Progress) -> int:
-    """Ask every question of a chain that ragtrace watches; return how many were answered.
+def answer_all(
+    model: BaseChatModel,
+    questions: Sequence[Question],
+    *,
+    server: DemoServer,
+    bars: Progress,
+    flush_seconds: float = 30.0,
+) -> None:
+    """Ask the questions of a chain that ragtrace watches.
 
     Raises:
         BackendUnavailable: an answer did not reach the server.
+        ConfigError: the model answered nothing at all.
     """
-    questions, passages = load_questions(), load_passages()
     capture = ragtrace.configure(
         base_url=server.base_url,
         public_key=server.public_key,
@@ -125,19 +132,22 @@ def answer_all(settings: Settings, server: DemoServer, model: BaseChatModel, bar
         environment="demo",
     )
     handler = RagCallbackHandler(client=capture)
-    chain = build_chain(Bm25Retriever.over(passages), model, budget=TokenBudget())
+    chain = build_chain(Bm25Retriever.over(load_passages()), model, budget=TokenBudget())
     # The demo's own model plants faults in turn, so its questions are asked one after the other.
     at_once = 1 if isinstance(model, DemoChatModel) else _AT_ONCE
     task = bars.add_task("answering", total=len(questions))
     inputs = [{"question": question.question} for question in questions]
     configs = [_config(question, handler, at_once=at_once) for question in questions]
-    answered = 0
+    failures: list[Exception] = []
     for _, answer in chain.batch_as_completed(inputs, configs, return_exceptions=True):
-        answered += isinstance(answer, str)
+        failures += [answer] if isinstance(answer, Exception) else []
         bars.advance(task)
-    if not capture.flush(_FLUSH_SECONDS):
+    if len(failures) == len(questions):
+        raise ConfigError(f"OPENAI_BASE_URL: the model there answered no question: {failures[0]}")
+    if failures:
+        bars.console.print(f"{len(failures)} of {len(questions)} questions were not answered: {failures[0]}")
+    if not capture.flush(flush_seconds):
         raise BackendUnavailable(f"some answers did not reach the demo's server at {server.base_url}: see its log")
-    return answered
 
 
 def _config(question: Question, handler: RagCallbackHandler, *, at_once: int) -> RunnableConfig:
@@ -150,10 +160,17 @@ def _config(question: Question, handler: RagCallbackHandler, *, at_once: int) ->
     return RunnableConfig(callbacks=[handler], metadata=metadata, tags=tags, max_concurrency=at_once)
 
 
-async def _score(settings: Settings, since: datetime, calls: int, bars: Progress) -> RunSummary:
-    task = bars.add_task("scoring", total=calls)
+async def _score(settings: Settings, since: datetime, task: TaskID, *, bars: Progress) -> RunSummary:
+    """Score what was captured since then.
+
+    Raises:
+        BackendUnavailable: it could not be done to the end.
+    """
     request = ScoreRequest(since=since.isoformat())
-    return await run_score(settings, request, lambda tally: bars.update(task, completed=tally.finished))
+    summary = await run_score(settings, request, lambda tally: bars.update(task, completed=tally.finished))
+    if summary.error:
+        raise BackendUnavailable(summary.error)
+    return summary
 
 
 def _bars(console: Console) -> Progress:

@@ -22,8 +22,8 @@ _POLL_SECONDS = 0.03
 _ASK_SECONDS = 2.0
 _SAID = re.compile(r"^export LANGFUSE_BASE_URL=(\S+)$", re.MULTILINE)
 _SERVE = "from ragtrace.cli import main; main()"
-_started: list[subprocess.Popen[bytes]] = []
-"""Kept, since Python complains of a running child that is forgotten, and these are meant to run on."""
+STARTED: list[subprocess.Popen[bytes]] = []
+"""Servers of this process; kept, since Python complains of a running child that is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def start(folder: Path, *, idle_seconds: int) -> DemoServer:
             stderr=output,
             start_new_session=True,
         )
-    _started.append(process)
+    STARTED.append(process)
     base_url = _wait_for_address(log, is_running=lambda: process.poll() is None)
     return DemoServer(
         base_url=base_url, public_key=public_key, secret_key=secret_key, pid=process.pid, source=_source()

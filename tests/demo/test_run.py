@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
@@ -11,17 +9,24 @@ from pathlib import Path
 
 import httpx
 import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from rich.console import Console
+from rich.progress import Progress
 
 import ragtrace
 from ragtrace.demo.console import print_findings
+from ragtrace.demo.corpus import load_questions
 from ragtrace.demo.faults import FAULT_KINDS, Ledger
 from ragtrace.demo.findings import Findings
 from ragtrace.demo.generator import DemoChatModel
-from ragtrace.demo.run import DemoResult, demo_settings, make_model, run_demo
+from ragtrace.demo.run import DemoResult, answer_all, demo_settings, make_model, run_demo
 from ragtrace.demo.server import DemoServer
+from ragtrace.errors import BackendUnavailable, ConfigError
 from ragtrace.settings import load_settings
+from tests.demo.servers import stop_servers
 from tests.report.samples import clear, report
 
 SERVER = DemoServer(base_url="http://127.0.0.1:9", public_key="pk", secret_key="sk", pid=0, source="")
@@ -47,8 +52,7 @@ def run(tmp_path_factory) -> Iterator[Run]:
     server = DemoServer(**json.loads((folder / "server.json").read_text()))
     yield Run(result=result, folder=folder, printed=out.getvalue(), server=server)
     ragtrace.shutdown()
-    os.kill(server.pid, signal.SIGTERM)
-    os.waitpid(server.pid, 0)
+    stop_servers()
 
 
 def test_demo_answers_and_scores_enough(run):
@@ -124,6 +128,47 @@ def test_demo_ignores_another_langfuse():
 def test_generator_is_the_configured_model(environ, name, expected):
     """A real model answers where an endpoint and a model are named; else the demo's own."""
     assert type(make_model(load_settings(environ), name, ledger=Ledger())) is expected
+
+
+class _Faltering(BaseChatModel):
+    """Fails on every second question, or on all."""
+
+    every: int
+    asked: int = 0
+
+    @property
+    def _llm_type(self) -> str:
+        return "faltering"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        self.asked += 1
+        if self.asked % self.every == 0:
+            raise ConnectionError("the line is dead")
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("Yes."))])
+
+
+def test_unanswered_questions_are_counted(run):
+    """A model that fails now and then does not end the demo; the first failure is shown."""
+    said = StringIO()
+    with Progress(console=Console(file=said, width=140)) as bars:
+        answer_all(_Faltering(every=2), load_questions()[:4], server=run.server, bars=bars)
+
+    assert "2 of 4 questions were not answered: the line is dead" in said.getvalue()
+
+
+def test_model_that_never_answers_is_one_line(run):
+    """A model that answers nothing is an error that names the setting."""
+    with (
+        Progress(console=Console(file=StringIO())) as bars,
+        pytest.raises(ConfigError, match=r"^OPENAI_BASE_URL: .* dead$"),
+    ):
+        answer_all(_Faltering(every=1), load_questions()[:2], server=run.server, bars=bars)
+
+
+def test_answers_that_get_lost_are_an_error(run):
+    """If the answers cannot reach the demo's server, it says so."""
+    with Progress(console=Console(file=StringIO())) as bars, pytest.raises(BackendUnavailable, match="did not reach"):
+        answer_all(_Faltering(every=9), load_questions()[:1], server=SERVER, bars=bars, flush_seconds=0.2)
 
 
 def test_real_model_has_no_planted_faults():

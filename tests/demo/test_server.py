@@ -1,8 +1,6 @@
 """The demo's own server."""
 
 import json
-import os
-import signal
 import socket
 from dataclasses import replace
 
@@ -10,22 +8,19 @@ import pytest
 
 from ragtrace.demo.server import DemoServer, answers, find_or_start
 from ragtrace.errors import BackendUnavailable
+from tests.demo.servers import stop_servers
 
 
-@pytest.fixture
-def stop():
-    """Return a function that remembers a server; all remembered ones are stopped after the test."""
-    pids = []
-    yield lambda server: pids.append(server.pid) or server
-    for pid in set(pids):
-        os.kill(pid, signal.SIGTERM)
-        os.waitpid(pid, 0)
+@pytest.fixture(autouse=True)
+def _stop():
+    yield
+    stop_servers()
 
 
-def test_server_of_an_earlier_demo_is_reused(tmp_path, stop):
+def test_server_of_an_earlier_demo_is_reused(tmp_path):
     """The first demo starts a server that outlives it, the next one finds it; its file is private."""
-    first = stop(find_or_start(tmp_path / "demo", idle_seconds=60))
-    second = stop(find_or_start(tmp_path / "demo", idle_seconds=60))
+    first = find_or_start(tmp_path / "demo", idle_seconds=60)
+    second = find_or_start(tmp_path / "demo", idle_seconds=60)
 
     assert first == second
     assert answers(first)
@@ -33,12 +28,12 @@ def test_server_of_an_earlier_demo_is_reused(tmp_path, stop):
     assert (tmp_path / "demo" / "server.json").stat().st_mode & 0o077 == 0
 
 
-def test_server_of_other_code_is_replaced(tmp_path, stop):
+def test_server_of_other_code_is_replaced(tmp_path):
     """After a change of the code, or when the earlier server is gone, a new one starts over a new database."""
-    first = stop(find_or_start(tmp_path, idle_seconds=60))
+    first = find_or_start(tmp_path, idle_seconds=60)
     old = json.loads((tmp_path / "server.json").read_text())
     (tmp_path / "server.json").write_text(json.dumps({**old, "source": "older"}))
-    second = stop(find_or_start(tmp_path, idle_seconds=60))
+    second = find_or_start(tmp_path, idle_seconds=60)
 
     assert second.base_url != first.base_url
     assert len(list(tmp_path.glob("*.sqlite"))) == 2
