@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -88,6 +89,11 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
     trace: Annotated[str | None, typer.Option(help="Score this trace only, sampled or not.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be judged; write nothing.")] = False,
     rescore: Annotated[bool, typer.Option("--rescore", help="Judge again what is done, and replace it.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Score calls as they arrive, until SIGTERM.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Score what is new since the last --once or --follow.")] = False,
+    backfill: Annotated[
+        bool, typer.Option("--backfill", help="Hour by hour, oldest first; goes on where it ended.")
+    ] = False,
     sample_rate: Annotated[float | None, typer.Option(help="Share of the calls to judge, 0-1.")] = None,
     metrics: MetricNames = None,
     judge_model: JudgeModel = None,
@@ -96,10 +102,12 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
 ) -> None:
     """Score the rag-calls in Langfuse and write the scores back; doing it twice changes nothing."""
     with _extra("score"):
-        from ragtrace.scorer import command, progress
+        from ragtrace.scorer import command, progress, service
     settings = load_settings(
         overrides={"sample_rate": sample_rate, "judge_model": judge_model, "concurrency": concurrency}
     )
+    if sum((follow, once, backfill, dry_run)) > 1:
+        raise ConfigError("--follow, --once, --backfill, --dry-run: give one of them")
     request = command.ScoreRequest(
         since=since,
         until=until,
@@ -108,8 +116,15 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
         is_rescore=rescore,
         is_dry_run=dry_run,
     )
+    if follow:
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+        # The HTTP client logs every request.
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        asyncio.run(service.run_follow(settings, request))
+        return
+    run = service.run_once if once else service.run_backfill if backfill else command.run_score
     with progress.showing_calls() as show:
-        summary = asyncio.run(command.run_score(settings, request, show))
+        summary = asyncio.run(run(settings, request, show))
     typer.echo(json.dumps(summary.as_json()) if as_json else summary.as_text())
     if summary.error:
         typer.echo(f"ragtrace: {summary.error}", err=True)

@@ -1,7 +1,7 @@
 """What ragtrace asks of a Langfuse project."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
@@ -54,7 +54,10 @@ class LangfuseApi:
     async def health(self) -> Server:
         """Ask which version answers; once in the life of this object."""
         if self._server is None:
-            reply = await self.connection.get(_VERSION, "api/public/health")
+            usual = self.connection.policy
+            # The first request of all: where nobody answers, people should not wait for minutes.
+            policy = replace(usual, timeout_seconds=min(usual.timeout_seconds, 10.0), attempts=min(usual.attempts, 2))
+            reply = await self.connection.get(_VERSION, "api/public/health", policy=policy)
             version = self._text(_VERSION, reply, "version")
             self._server = Server(version=version, takes_score_arrays=write.takes_arrays(version))
         return self._server

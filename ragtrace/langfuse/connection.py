@@ -82,7 +82,12 @@ class Connection:
         await self._http.aclose()
 
     async def get(
-        self, purpose: str, path: str, parameters: Mapping[str, str | int | None] | None = None
+        self,
+        purpose: str,
+        path: str,
+        parameters: Mapping[str, str | int | None] | None = None,
+        *,
+        policy: RetryPolicy | None = None,
     ) -> JsonObject:
         """Return the JSON object that Langfuse answers.
 
@@ -90,6 +95,7 @@ class Connection:
             purpose: What the request is for, as it stands after "to" in an error message.
             path: Below the base URL.
             parameters: Query; None values are left out.
+            policy: Other patience than usual.
 
         Raises:
             BackendUnavailable: no useful answer after all tries.
@@ -103,11 +109,18 @@ class Connection:
         """Post JSON that is already text; raises as `get` does."""
         headers = {"content-type": "application/json"}
         return await self._ask(
-            purpose, lambda: self._http.post(f"{self.base_url}/{path}", content=body, headers=headers), _itself
+            purpose,
+            lambda: self._http.post(f"{self.base_url}/{path}", content=body, headers=headers),
+            _itself,
+            self.policy,
         )
 
     async def _ask(
-        self, purpose: str, send: Callable[[], Awaitable[httpx.Response]], read: Callable[[httpx.Response], T]
+        self,
+        purpose: str,
+        send: Callable[[], Awaitable[httpx.Response]],
+        read: Callable[[httpx.Response], T],
+        policy: RetryPolicy,
     ) -> T:
         """Send a request until it is answered, refused, or the tries are used up."""
         failures = rate_limits = 0
@@ -115,29 +128,28 @@ class Connection:
             await self._wait_for_turn()
             try:
                 self.requests += 1
-                async with asyncio.timeout(self.policy.timeout_seconds):
+                async with asyncio.timeout(policy.timeout_seconds):
                     return read(_checked(await send()))
             except border.FOREIGN as exc:
                 is_limit = border.is_rate_limit(exc)
                 rate_limits, failures = rate_limits + is_limit, failures + (not is_limit)
                 self.rate_limited += is_limit
-                is_last = failures >= self.policy.attempts or rate_limits >= self.policy.rate_limit_attempts
+                is_last = failures >= policy.attempts or rate_limits >= policy.rate_limit_attempts
                 if is_last or not border.is_transient(exc):
                     raise border.describe(exc, base_url=self.base_url, purpose=purpose) from exc
-                pause = self._pause(exc, failures + rate_limits)
+                pause = self._pause(exc, failures + rate_limits, policy)
             if is_limit:
                 self._resume_at = max(self._resume_at, time.monotonic() + pause)
             else:
-                await self.policy.sleep(pause)
+                await policy.sleep(pause)
 
     async def _wait_for_turn(self) -> None:
         wait = self._resume_at - time.monotonic()
         if wait > 0:
             await self.policy.sleep(wait)
 
-    def _pause(self, exc: Exception, tries: int) -> float:
+    def _pause(self, exc: Exception, tries: int, policy: RetryPolicy) -> float:
         """Never sooner than Langfuse asked for; else doubling, with full jitter above half."""
-        policy = self.policy
         asked = border.retry_after_seconds(exc, datetime.now(UTC))
         doubled = min(policy.first_pause_seconds * 2 ** (tries - 1), policy.longest_pause_seconds)
         spread = doubled * (0.5 + policy.jitter() / 2)

@@ -1,12 +1,13 @@
 """What `ragtrace score` does between its arguments and its output."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ragtrace.errors import BackendError
-from ragtrace.judge import make_judge
+from ragtrace.judge import Judge, make_judge
 from ragtrace.langfuse import CallQuery, LangfuseApi, open_langfuse
 from ragtrace.scorer.judging import choose_metrics, closing_judge
 from ragtrace.scorer.moments import parse_moment
@@ -47,6 +48,45 @@ class ScoreRequest:
         return f"since {self.since}" + (f" until {self.until}" if self.until else "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What a run works with."""
+
+    api: LangfuseApi
+    judge: Judge
+    state: StateFile
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Opened]:
+    """Open Langfuse, judge and state file, and close them again; Langfuse has answered when the block begins.
+
+    Raises:
+        ConfigError: a setting is wrong.
+        BackendError: Langfuse does not answer.
+    """
+    async with open_langfuse(settings) as api, closing_judge(make_judge(settings)) as judge:
+        await api.health()
+        with StateFile(settings.state, project=project_key(api)) as state:
+            yield Opened(api=api, judge=judge, state=state)
+
+
+def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callable[[Tally], None]) -> ScoringOptions:
+    """Return how to score, as settings and arguments say.
+
+    Raises:
+        ConfigError: a metric's name is wrong.
+    """
+    return ScoringOptions(
+        metrics=choose_metrics(settings, request.metric_names),
+        # A trace that was asked for by name is scored whatever the sample says.
+        sampling=Sampling(rate=1.0 if request.trace_id else settings.sample_rate, salt=settings.sampling_salt),
+        concurrency=settings.concurrency,
+        is_rescore=request.is_rescore,
+        on_change=on_change,
+    )
+
+
 async def run_score(
     settings: Settings, request: ScoreRequest, on_change: Callable[[Tally], None] = lambda tally: None
 ) -> RunSummary:
@@ -56,42 +96,39 @@ async def run_score(
         ConfigError: a setting or an argument is wrong; nothing was started.
         BackendError: Langfuse did not answer at all.
     """
-    options = ScoringOptions(
-        metrics=choose_metrics(settings, request.metric_names),
-        # A trace that was asked for by name is scored whatever the sample says.
-        sampling=Sampling(rate=1.0 if request.trace_id else settings.sample_rate, salt=settings.sampling_salt),
-        concurrency=settings.concurrency,
-        is_rescore=request.is_rescore,
-        on_change=on_change,
+    options, query = scoring_options(settings, request, on_change), request.query(datetime.now(UTC))
+    started, tally = time.monotonic(), Tally()
+    async with opened(settings) as parts:
+        if request.is_dry_run:
+            work = _preview(parts, query=query, settings=settings, options=options, tally=tally)
+        else:
+            work = score_calls(parts.api, parts.judge, parts.state, query=query, options=options, tally=tally)
+        return await summarise(work, tally, parts, window=request.window(), started=started)
+
+
+async def summarise(work: Awaitable[None], tally: Tally, parts: Opened, *, window: str, started: float) -> RunSummary:
+    """Wait for the work and say what it did; an error after the first listing is a part of that."""
+    error = None
+    try:
+        await work
+    except BackendError as exc:
+        if not tally.listed:
+            raise
+        error = str(exc)
+    return RunSummary(
+        tally=tally,
+        seconds=time.monotonic() - started,
+        judge=parts.judge.model,
+        window=window,
+        error=error or tally.problem,
     )
-    query = request.query(datetime.now(UTC))
-    started, tally, error = time.monotonic(), Tally(), None
-    async with open_langfuse(settings) as api, closing_judge(make_judge(settings)) as judge:
-        await api.health()
-        with StateFile(settings.state, project=project_key(api)) as state:
-            try:
-                if request.is_dry_run:
-                    await _preview(api, state, query=query, settings=settings, options=options, tally=tally)
-                else:
-                    await score_calls(api, judge, state, query=query, options=options, tally=tally)
-            except BackendError as exc:
-                if not tally.listed:
-                    raise
-                error = str(exc)
-        return RunSummary(
-            tally=tally,
-            seconds=time.monotonic() - started,
-            judge=judge.model,
-            window=request.window(),
-            error=error or tally.problem,
-        )
 
 
 async def _preview(
-    api: LangfuseApi, state: StateFile, *, query: CallQuery, settings: Settings, options: ScoringOptions, tally: Tally
+    parts: Opened, *, query: CallQuery, settings: Settings, options: ScoringOptions, tally: Tally
 ) -> None:
-    reader = CallReader(api, state, sampling=options.sampling, tally=tally, is_rescore=options.is_rescore)
-    await preview_calls(reader, query, tally=tally, price=settings.prices.get(settings.judge_model or ""))
+    reader = CallReader(parts.api, parts.state, sampling=options.sampling, tally=tally, is_rescore=options.is_rescore)
+    await preview_calls(reader, query, tally=tally, model=settings.judge_model, prices=settings.prices)
 
 
 def project_key(api: LangfuseApi) -> str:

@@ -1,5 +1,7 @@
 """Say what a run would judge and what that would cost, without fetching, judging or writing anything."""
 
+from collections.abc import Mapping
+
 from ragtrace.extract import ObservationRow, json_text
 from ragtrace.langfuse import CallQuery
 from ragtrace.scorer.reading import CallReader, key_of
@@ -8,22 +10,35 @@ from ragtrace.semconv import META_PROMPT_LENGTH
 from ragtrace.settings import Price
 
 _INSTRUCTION_TOKENS = 900
-_COMPLETION_TOKENS = 350
+COMPLETION_TOKENS = 350
+"""About what a judge writes about a call."""
 _CHARACTERS_A_TOKEN = 3.5
 _USUAL_PROMPT = 6_000
 """Characters, where capture did not say."""
 
 
-async def preview_calls(reader: CallReader, query: CallQuery, *, tally: Tally, price: Price | None) -> None:
-    """Count what would be judged; tokens and cost are estimates from the prompts' lengths."""
+async def preview_calls(
+    reader: CallReader, query: CallQuery, *, tally: Tally, model: str | None, prices: Mapping[str, Price]
+) -> None:
+    """Count what would be judged; tokens and cost are estimates from the prompts' lengths.
+
+    Args:
+        model: The judge's model; None: the embedded judge, which costs nothing.
+    """
     async for page in reader.open_calls(query):
         for row in page:
             tally.would_judge += 1
-            tally.prompt_tokens += _INSTRUCTION_TOKENS + round(_prompt_length(row) / _CHARACTERS_A_TOKEN)
-            tally.completion_tokens += _COMPLETION_TOKENS
+            if model:
+                tally.prompt_tokens += estimated_prompt_tokens(row)
+                tally.completion_tokens += COMPLETION_TOKENS
             reader.release(key_of(row))
-    if price:
+    if price := prices.get(model or ""):
         tally.cost = (tally.prompt_tokens * price.prompt + tally.completion_tokens * price.completion) / 1e6
+
+
+def estimated_prompt_tokens(row: ObservationRow) -> int:
+    """Return about how many tokens a judge reads for a call."""
+    return _INSTRUCTION_TOKENS + round(_prompt_length(row) / _CHARACTERS_A_TOKEN)
 
 
 def _prompt_length(row: ObservationRow) -> float:
