@@ -17,7 +17,6 @@ from urllib.request import ProxyHandler, Request, build_opener
 from ragtrace.errors import BackendUnavailable
 
 IDLE_SECONDS = 900
-_START_SECONDS = 20.0
 _POLL_SECONDS = 0.03
 _ASK_SECONDS = 2.0
 _SAID = re.compile(r"^export LANGFUSE_BASE_URL=(\S+)$", re.MULTILINE)
@@ -38,7 +37,7 @@ class DemoServer:
     """Which code it runs; another one is not reused."""
 
 
-def find_or_start(folder: Path, *, idle_seconds: int = IDLE_SECONDS) -> DemoServer:
+def find_or_start(folder: Path, *, idle_seconds: int = IDLE_SECONDS, start_seconds: float = 20.0) -> DemoServer:
     """Return the server whose files are in `folder`, a new one unless the earlier one still answers.
 
     Raises:
@@ -48,7 +47,7 @@ def find_or_start(folder: Path, *, idle_seconds: int = IDLE_SECONDS) -> DemoServ
     earlier = _read(folder / "server.json")
     if earlier and earlier.source == _source() and answers(earlier):
         return earlier
-    server = start(folder, idle_seconds=idle_seconds)
+    server = start(folder, idle_seconds=idle_seconds, start_seconds=start_seconds)
     # The file holds keys, if only to this machine's own demo.
     descriptor = os.open(folder / "server.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
@@ -56,7 +55,7 @@ def find_or_start(folder: Path, *, idle_seconds: int = IDLE_SECONDS) -> DemoServ
     return server
 
 
-def start(folder: Path, *, idle_seconds: int) -> DemoServer:
+def start(folder: Path, *, idle_seconds: int, start_seconds: float) -> DemoServer:
     """Start a detached server over a new database; what it prints goes to `server.log`.
 
     Raises:
@@ -82,7 +81,7 @@ def start(folder: Path, *, idle_seconds: int) -> DemoServer:
             start_new_session=True,
         )
     STARTED.append(process)
-    base_url = _wait_for_address(log, is_running=lambda: process.poll() is None)
+    base_url = _wait_for_address(log, start_seconds, is_running=lambda: process.poll() is None)
     return DemoServer(
         base_url=base_url, public_key=public_key, secret_key=secret_key, pid=process.pid, source=_source()
     )
@@ -100,8 +99,8 @@ def answers(server: DemoServer) -> bool:
         return False
 
 
-def _wait_for_address(log: Path, *, is_running: Callable[[], bool]) -> str:
-    deadline = time.monotonic() + _START_SECONDS
+def _wait_for_address(log: Path, seconds: float, *, is_running: Callable[[], bool]) -> str:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         said = _SAID.search(log.read_text(encoding="utf-8", errors="replace"))
         if said:

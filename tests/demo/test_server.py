@@ -54,3 +54,9 @@ def test_server_that_does_not_start_names_its_log(tmp_path):
     """Where the server ends before it says its address, the error names the log."""
     with pytest.raises(BackendUnavailable, match=r"did not start: see .*server-[0-9a-f]+\.log$"):
         find_or_start(tmp_path, idle_seconds=-1)
+
+
+def test_server_that_starts_too_slowly_is_not_waited_for(tmp_path):
+    """A server that says nothing in time is an error."""
+    with pytest.raises(BackendUnavailable, match="did not start"):
+        find_or_start(tmp_path, start_seconds=0.0)
