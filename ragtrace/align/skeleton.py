@@ -76,9 +76,10 @@ class AsIs:
 class Skeleton:
     """Letters and digits of a text, and where in it each of them stands."""
 
-    __slots__ = ("_counts", "_moves", "_plain", "letters")
+    __slots__ = ("_counts", "_moves", "_plain", "_text", "letters")
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self._plain, self._moves = unescape(text)
         blocks = _folded_blocks(self._plain)
         self.letters = "".join(blocks)
@@ -89,6 +90,15 @@ class Skeleton:
 
     def end(self, letter: int) -> int:
         return self._back(self._offset(letter - 1) + 1) if letter else 0
+
+    def between(self, letter: int, other: int) -> str:
+        """Return the text behind the letter before `letter`, up to the letter at `other`."""
+        return self._text[self.end(letter) : self.start(other)]
+
+    def stands_alone(self, letter: int, end: int) -> bool:
+        """Tell whether no other letters touch those from `letter` to `end`."""
+        text, start, stop = self._text, self.start(letter), self.end(end)
+        return not text[max(0, start - 1) : start].isalnum() and not text[stop : stop + 1].isalnum()
 
     def _back(self, offset: int) -> int:
         for moves in self._moves:

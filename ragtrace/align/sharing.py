@@ -1,0 +1,83 @@
+"""Share the prompt out among passages: the longest stretch claims its place first, look-alikes get what is left."""
+
+from collections.abc import Sequence
+
+from ragtrace.align.blocks import Block
+from ragtrace.align.chains import Chain
+from ragtrace.align.claims import Claims
+from ragtrace.align.labels import FULL
+from ragtrace.align.spans import merged
+from ragtrace.align.units import LEAST, Search, Unit
+
+_ENOUGH = 32
+"""Letters in a row that are no accident; fewer are enough of a short passage."""
+_OWN, _OWN_SHARE = 16, 0.05
+"""Letters nobody else has that make a passage the likelier source of what it shares."""
+_SHRED = 8
+"""Letters below which what is left of a stretch is dropped."""
+
+
+def share_out(units: Sequence[Unit], search: Search) -> None:
+    """Fill in what is kept of each unit."""
+    claims = Claims([unit.letters for unit in units])
+    whole = [Chain(n, (), len(unit.letters)) for n, unit in enumerate(units) if unit.whole]
+    parts = [chain for unit in units for chain in unit.chains]
+    for chain in sorted([*whole, *parts], key=_rank):
+        unit = units[chain.passage]
+        if unit.whole:
+            _claim_whole(chain.passage, unit, claims)
+        else:
+            _claim_parts(chain, unit, claims=claims, search=search)
+    for unit in units:
+        _keep_all_if_there(unit)
+
+
+def _rank(chain: Chain) -> tuple[int, int]:
+    return -chain.letters, len(chain.blocks)
+
+
+def _claim_whole(passage: int, unit: Unit, claims: Claims) -> None:
+    free = [block for block in unit.whole if 2 * claims.free(block) >= len(unit.letters)]
+    for block in free:
+        claims.add(passage, block)
+    # All of it is there even where that is inside another passage.
+    unit.whole = free or unit.whole[:1]
+    unit.kept = unit.whole[:1]
+    unit.copies = len(unit.whole)
+
+
+def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) -> None:
+    enough = min(_ENOUGH, max(LEAST, len(unit.letters) // 4))
+    if chain.letters < enough:
+        return
+    own = sum(map(claims.free, chain.blocks))
+    has_own = own >= max(_OWN, _OWN_SHARE * chain.letters)
+    kept: list[Block] = []
+    for block in chain.blocks:
+        parts = claims.allowed(chain.passage, block, has_own=has_own)
+        left = sum(part.end - part.start for part in parts)
+        if 2 * left < block.end - block.start:
+            parts = _moved(block, unit, claims=claims, search=search) or parts
+        kept += (part for part in parts if part == block or part.end - part.start >= _SHRED)
+    if sum(block.end - block.start for block in kept) < enough:
+        return
+    for block in kept:
+        claims.add(chain.passage, block)
+    unit.kept += kept
+
+
+def _moved(block: Block, unit: Unit, *, claims: Claims, search: Search) -> list[Block]:
+    """Return the block where its text stands once more, unclaimed."""
+    for place in search.elsewhere(unit.letters[block.start : block.end]):
+        moved = Block(block.start, block.end, place)
+        if claims.free(moved) >= 0.9 * (block.end - block.start):
+            return [moved]
+    return []
+
+
+def _keep_all_if_there(unit: Unit) -> None:
+    """Keep a text of which every letter is there, even if all of it was claimed by others."""
+    blocks = [block for chain in unit.chains for block in chain.blocks]
+    there, kept = (merged((block.start, block.end) for block in some) for some in (blocks, unit.kept))
+    if there == [(0, len(unit.letters))] and sum(b - a for a, b in kept) < FULL * len(unit.letters):
+        unit.kept = blocks

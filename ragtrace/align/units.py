@@ -1,0 +1,78 @@
+"""Find each retrieved text in the prompt: all of it in a row, else its parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ragtrace.align.anchors import Alphabet, PromptIndex
+from ragtrace.align.blocks import Block, find_blocks
+from ragtrace.align.chains import Chain, find_chains
+from ragtrace.align.skeleton import Skeleton
+
+LEAST = 12
+"""Letters below which a text is found as a whole or not at all."""
+_SEARCHED = 100_000_000
+"""Letters (prompt × texts) up to which each text is searched as a whole; above, anchors must find it."""
+_OCCURRENCES = 50
+_SHORT = 16
+"""Letters below which a text must not touch other letters: it might be part of a word."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Unit:
+    """What is known of one text, retrieved once or more often."""
+
+    letters: str
+    whole: list[Block] = field(default_factory=list)
+    """Where all of it stands in a row."""
+    chains: list[Chain] = field(default_factory=list)
+    """Where parts of it stand."""
+    kept: list[Block] = field(default_factory=list)
+    """What of it was received, once other passages had their say."""
+    copies: int = 1
+
+
+class Search:
+    """Looks for texts in one prompt; indexes it when the first text is not there as a whole."""
+
+    __slots__ = ("_alphabet", "_index", "_prompt")
+
+    def __init__(self, prompt: Skeleton) -> None:
+        self._prompt = prompt
+        self._alphabet = Alphabet([])
+        self._index: PromptIndex | None = None
+
+    def find(self, units: Sequence[Unit]) -> None:
+        """Fill in where each unit, or parts of it, stand."""
+        letters = self._prompt.letters
+        if len(letters) * len(units) <= _SEARCHED:
+            for unit in units:
+                unit.whole = self._occurrences(unit.letters)
+        broken = [unit for unit in units if not unit.whole and len(unit.letters) >= LEAST]
+        if not broken:
+            return
+        self._alphabet = Alphabet([letters, *(unit.letters for unit in broken)])
+        self._index = PromptIndex(letters, self._alphabet)
+        for n, unit in enumerate(units):
+            if not unit.whole and len(unit.letters) >= LEAST:
+                blocks = find_blocks(unit.letters, letters, alphabet=self._alphabet, index=self._index)
+                unit.chains = find_chains(n, unit.letters, letters, blocks)
+
+    def elsewhere(self, text: str) -> list[int]:
+        """Return where else `text`, a part of a passage, stands in the prompt."""
+        if self._index is None:
+            return []
+        places, keys = self._alphabet.keys(text)
+        for at, key in zip(places[:1], keys[:1], strict=True):
+            starts = (place - at for place in self._index.places(key))
+            return [start for start in starts if start >= 0 and self._prompt.letters.startswith(text, start)]
+        return []
+
+    def _occurrences(self, text: str) -> list[Block]:
+        letters = self._prompt.letters
+        found: list[Block] = []
+        at = letters.find(text)
+        while at >= 0 and len(found) < _OCCURRENCES:
+            if len(text) >= _SHORT or self._prompt.stands_alone(at, at + len(text)):
+                found.append(Block(0, len(text), at))
+            at = letters.find(text, at + len(text))
+        return found
