@@ -2,7 +2,9 @@
 
 import httpx
 import pytest
+from starlette.types import Message, Scope
 
+from ragtrace.local.app import make_app
 from ragtrace.local.auth import Keys
 from ragtrace.local.store import Store
 from tests.local.talk import refused, score, talk
@@ -105,6 +107,29 @@ async def test_only_loopback_names_are_served(client: httpx.AsyncClient, host: s
     response = await client.get("/api/public/health", headers={"host": host})
 
     assert response.status_code == status
+
+
+async def test_a_client_that_goes_away(store: Store) -> None:
+    """A request whose client hangs up while sending is dropped quietly."""
+    sent: list[Message] = []
+    headers = [(b"host", b"localhost"), (b"authorization", b"Basic cGs6c2s=")]
+    scope: Scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/public/scores",
+        "query_string": b"",
+        "headers": headers,
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await make_app(store, public_key="pk", secret_key="sk")(scope, receive, send)
+
+    assert (sent[0]["status"], store.scores.count()) == (499, 0)
 
 
 async def test_names_that_sqlite_cannot_hold(client: httpx.AsyncClient) -> None:

@@ -55,6 +55,8 @@ async def test_types(client: httpx.AsyncClient, attributes: dict[str, Any], kind
          (None, '[{"content":"first"},{"content":"second"}]')),
         ({"llm.input_messages.0.message": "flat", "llm.input_messages.0.message.role": "user"},
          ('[{"message":{"role":"user"}}]', None)),
+        ({"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "a"},
+         (None, '[{"message":{"role":"assistant","content":"a"}}]')),
         ({"gen_ai.input.messages": "[]"}, ("[]", None)),
         ({"gen_ai.input.messages": "no list", "gen_ai.system_instructions": '[{"content":"be brief"},{"content":1}]'},
          ('[{"role":"system","content":"be brief"}]', None)),

@@ -165,7 +165,12 @@ async def test_ids_are_kept_as_sent(client: httpx.AsyncClient) -> None:
 
 async def test_numbers_and_times_of_any_form(client: httpx.AsyncClient) -> None:
     """Times may be numbers, or missing; an integer keeps a double's precision; a value without content is null."""
-    attributes = {"big": {"intValue": "9007199254740993"}, "odd": {"intValue": "x"}, "no": {}}
+    attributes = {
+        "big": {"intValue": "9007199254740993"},
+        "odd": {"intValue": "x"},
+        "no": {},
+        "raw": {"bytesValue": "aGk="},
+    }
     odd_attribute = {"key": "not a value", "value": 7}
     sent = span(attributes, startTimeUnixNano=BASE_NANOS, endTimeUnixNano=None)
     sent["attributes"].append(odd_attribute)
@@ -182,6 +187,7 @@ async def test_numbers_and_times_of_any_form(client: httpx.AsyncClient) -> None:
         "attributes.big": 9007199254740992,
         "attributes.odd": None,
         "attributes.no": None,
+        "attributes.raw": {"bytesValue": "aGk="},
         "attributes.not a value": None,
     }
 

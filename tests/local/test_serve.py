@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import httpx
@@ -98,11 +99,22 @@ def test_folders_are_made(tmp_path: Path) -> None:
 
 
 def test_an_idle_server_stops(store: Store) -> None:
-    """With `idle_exit_seconds` the server stops by itself once nobody has asked for so long."""
+    """With `idle_exit_seconds` the server answers, and stops by itself once nobody has asked for so long."""
     server = make_app(store, public_key="pk", secret_key="sk")
-    ticks = iter((0.0, *(100.0 for _ in range(1000))))
+    listener = listen("127.0.0.1", 0)
+    now = [0.0]
+    answers = []
 
-    run(server, listen("127.0.0.1", 0), idle_exit_seconds=60, clock=lambda: next(ticks))
+    def ask_then_wait(url: str) -> None:
+        answers.append(httpx.get(f"{url}/api/public/health").status_code)
+        now[0] += 100
+
+    client = threading.Thread(target=ask_then_wait, args=[base_url(listener)])
+    client.start()
+    run(server, listener, idle_exit_seconds=60, clock=lambda: now[0])
+    client.join()
+
+    assert answers == [200]
 
 
 COMMAND = [sys.executable, "-c", "from ragtrace.cli import main; main()", "serve"]
