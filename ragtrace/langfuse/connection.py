@@ -103,22 +103,26 @@ class Connection:
             ConfigError: the base URL is none.
         """
         present = {key: value for key, value in (parameters or {}).items() if value is not None}
-        return await self._ask(purpose, lambda: self._http.get(f"{self.base_url}/{path}", params=present), _object_of)
+        url = f"{self.base_url}/{path}"
+        return await self._ask(
+            purpose, lambda: self._http.get(url, params=present), read=_object_of, policy=policy or self.policy
+        )
 
     async def post(self, purpose: str, path: str, body: bytes) -> httpx.Response:
         """Post JSON that is already text; raises as `get` does."""
-        headers = {"content-type": "application/json"}
+        url, headers = f"{self.base_url}/{path}", {"content-type": "application/json"}
         return await self._ask(
             purpose,
-            lambda: self._http.post(f"{self.base_url}/{path}", content=body, headers=headers),
-            _itself,
-            self.policy,
+            lambda: self._http.post(url, content=body, headers=headers),
+            read=_itself,
+            policy=self.policy,
         )
 
     async def _ask(
         self,
         purpose: str,
         send: Callable[[], Awaitable[httpx.Response]],
+        *,
         read: Callable[[httpx.Response], T],
         policy: RetryPolicy,
     ) -> T:

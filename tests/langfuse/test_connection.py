@@ -47,9 +47,32 @@ def status(code: int, body: object = None, **headers: str) -> httpx.Response:
 OK = status(200, {"version": "4.59.0"})
 
 
-async def health(script: Script, **options: float) -> str:
-    async with LangfuseApi(script.connection(**options)) as api:
-        return (await api.health()).version
+async def health(script: Script, **options: float) -> object:
+    connection = script.connection(**options)
+    try:
+        return (await connection.get("say its version", "api/public/health"))["version"]
+    finally:
+        await connection.aclose()
+
+
+async def test_nobody_waits_long_for_a_server_that_is_not_there():
+    """The very first request is given up sooner than the others."""
+    script = Script(httpx.ConnectError("refused"))
+
+    async with LangfuseApi(script.connection()) as api:
+        with pytest.raises(BackendUnavailable, match="is Langfuse running there"):
+            await api.health()
+
+    assert len(script.requests) == 2
+
+
+async def test_a_version_that_is_none_is_not_langfuses():
+    """An answer that is JSON and has no version is somebody else's."""
+    script = Script(status(200, {"version": 4}))
+
+    async with LangfuseApi(script.connection()) as api:
+        with pytest.raises(BackendRejected, match="answered something else than Langfuse's API"):
+            await api.health()
 
 
 @pytest.mark.parametrize(
@@ -169,11 +192,6 @@ def test_retry_after_may_be_a_date():
         ),
         (
             httpx.Response(200, json=[1]),
-            BackendRejected,
-            "answered something else than Langfuse's API when asked to say its version: give the root URL of Langfuse",
-        ),
-        (
-            status(200, {"version": 4}),
             BackendRejected,
             "answered something else than Langfuse's API when asked to say its version: give the root URL of Langfuse",
         ),
