@@ -9,13 +9,13 @@ from typing import Any, Final
 from ragtrace.errors import JudgeReplyInvalid
 from ragtrace.judge.budget import Usage
 from ragtrace.judge.client import Endpoint
-from ragtrace.judge.planning import TooLongError, count_tokens, fit_items, fit_passages
+from ragtrace.judge.planning import TooLongError, count_tokens, estimate_tokens, fit_items, fit_passages
 from ragtrace.judge.prompt import Mode, draw_code, reply_schema, write_messages
 from ragtrace.judge.protocol import NOTHING, Findings, Item, Plan, merge_claims, merge_parts
 from ragtrace.judge.reply import Request, read_reply
 from ragtrace.judge.timing import Deadline
 from ragtrace.judge.wire import Completion
-from ragtrace.model import Claim
+from ragtrace.model import Claim, JsonValue
 
 _MOST_REQUESTS: Final = 48
 """Requests that one call may cost, whatever its replies are like; what is open then stays undecided."""
@@ -64,7 +64,8 @@ class Asking:
     async def _ask_in_parts(self, plan: Plan) -> Findings:
         lists, parts = self._fit(plan)
         if len(parts) == 1:
-            return await self._ask_lists(plan, lists, wants_needs=plan.wants_needs)
+            # With the passages in parts, nobody could tell which needs of the question another part meets.
+            return await self._ask_lists(plan, lists, wants_needs="needs" in plan.wanted)
         first = await self._ask_lists(parts[0], lists, wants_needs=False)
         asked = _claims_as_items(first)
         rest = [await self._ask_part(part, asked) for part in parts[1:]]
@@ -96,9 +97,11 @@ class Asking:
     def _fit(self, plan: Plan) -> tuple[list[tuple[Item, ...]], list[Plan]]:
         """Return the items in lists, and the passages in parts, such that one of each fits a request."""
         self.most_tokens = min(self.most_tokens, self.window // 4)
+        if estimate_tokens(plan) + self.most_tokens <= self.window and len(plan.items) <= self._most_items():
+            return [plan.items], [plan]
         lists = fit_items(plan.items, room=self.window // 4, most=self._most_items())
         longest = max(sum(count_tokens(item.text) + _TOKENS_A_LABEL for item in some) for some in lists)
-        system, _ = write_messages(self._request(plan, (), wants_needs=plan.wants_needs), self.mode)
+        system, _ = write_messages(self._request(plan, (), wants_needs="needs" in plan.wanted), self.mode)
         labels = _TOKENS_A_LABEL * (len(plan.received) + len(plan.withheld) + 4)
         room = self.window - self.most_tokens - count_tokens(system) - count_tokens(plan.question) - longest - labels
         if room < _LEAST_ROOM:
@@ -172,29 +175,33 @@ class Asking:
         )
 
     async def _send(self, request: Request) -> Completion | None:
-        """Return the reply, or None if the call has cost enough."""
+        schema = reply_schema(self.mode, wants_needs=request.wants_needs)
+        return await self.send(write_messages(request, self.mode), schema)
+
+    async def send(self, messages: tuple[str, str], schema: JsonValue) -> Completion | None:
+        """Return the reply, or None if the call has cost enough.
+
+        Raises:
+            JudgeError: there is none.
+            TooLongError: the request does not fit the judge's window, which is smaller than was thought.
+        """
         if self._requests >= _MOST_REQUESTS:
             return None
         self._requests += 1
-        messages = write_messages(request, self.mode)
-        estimate = sum(map(count_tokens, messages))
         try:
             completion = await self.endpoint.complete(
-                messages,
-                self.deadline,
-                schema=reply_schema(self.mode, wants_needs=request.wants_needs),
-                most_tokens=self.most_tokens,
+                messages, self.deadline, schema=schema, most_tokens=self.most_tokens
             )
         except TooLongError:
             known = self.endpoint.known.window
             if known is None or known >= self.window:
-                self.endpoint.known.narrow((estimate + self.most_tokens) // 2)
+                self.endpoint.known.narrow((sum(map(count_tokens, messages)) + self.most_tokens) // 2)
             raise
         prompt, reply = completion.prompt_tokens, completion.completion_tokens
         self.usage.add(
             Usage(
                 calls=1,
-                prompt_tokens=estimate if prompt is None else prompt,
+                prompt_tokens=sum(map(count_tokens, messages)) if prompt is None else prompt,
                 completion_tokens=count_tokens(completion.text) if reply is None else reply,
             )
         )

@@ -5,11 +5,12 @@ Passages are kept by their place in the prompt: the same texts may stand at othe
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from hashlib import sha256
-from typing import cast
+from typing import Any, cast
 
 from ragtrace.judge.protocol import Excerpt, Findings, Plan
-from ragtrace.model import Claim, ClaimVerdict, JsonValue, Need
+from ragtrace.model import Claim, ClaimVerdict, Grades, JsonValue, Need, Relevancy
 
 _StoredClaim = tuple[str, ClaimVerdict, list[int], list[int], str | None]
 
@@ -23,7 +24,8 @@ def cache_key(fingerprint: str, plan: Plan) -> str:
         [excerpt.text for excerpt in plan.received],
         [excerpt.text for excerpt in plan.withheld],
         [[item.label, item.text] for item in plan.items],
-        plan.wants_needs,
+        sorted(plan.wanted),
+        plan.answer_text if plan.wanted else None,
     ]
     return sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
@@ -41,7 +43,13 @@ def encode(findings: Findings, plan: Plan) -> JsonValue:
     needs: JsonValue = None
     if findings.needs is not None:
         needs = [[need.text, _renumber(need.evidence, received)] for need in findings.needs]
-    return {"claims": claims, "refused": findings.refused, "needs": needs}
+    return {
+        "claims": claims,
+        "refused": findings.refused,
+        "needs": needs,
+        "grades": asdict(findings.grades) if findings.grades else None,
+        "relevancy": asdict(findings.relevancy) if findings.relevancy else None,
+    }
 
 
 def decode(stored: JsonValue, plan: Plan) -> Findings:
@@ -52,10 +60,21 @@ def decode(stored: JsonValue, plan: Plan) -> Findings:
     withheld = [excerpt.passage for excerpt in plan.withheld]
     claims = cast("dict[str, list[_StoredClaim]]", entry["claims"])
     needs = cast("list[tuple[str, list[int]]] | None", entry["needs"])
+    grades, relevancy = (cast("dict[str, Any] | None", entry[name]) for name in ("grades", "relevancy"))
     return Findings(
         claims={label: tuple(_claim(claim, received, withheld) for claim in found) for label, found in claims.items()},
         refused=bool(entry["refused"]),
         needs=None if needs is None else tuple(_need(text, places, received) for text, places in needs),
+        grades=Grades(**grades) if grades else None,
+        relevancy=_relevancy(relevancy) if relevancy else None,
+    )
+
+
+def _relevancy(stored: dict[str, Any]) -> Relevancy:
+    return Relevancy(
+        questions=tuple(stored["questions"]),
+        cosines=tuple(stored["cosines"]),
+        noncommittal=stored["noncommittal"],
     )
 
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from random import Random
 from typing import Final
@@ -12,15 +13,24 @@ from ragtrace.judge.asking import Asking
 from ragtrace.judge.budget import Bounds, Budget, Usage
 from ragtrace.judge.caching import cache_key, decode, encode
 from ragtrace.judge.client import Address, Endpoint
-from ragtrace.judge.planning import MaskFailedError, TooLongError, count_tokens, make_plan
+from ragtrace.judge.planning import MaskFailedError, TooLongError, estimate_tokens, make_plan
 from ragtrace.judge.prompt import is_judge_text
-from ragtrace.judge.protocol import Findings, Plan, used_passages
+from ragtrace.judge.protocol import Extra, Findings, Plan, used_passages
+from ragtrace.judge.reviewing import review
 from ragtrace.judge.state import JudgeState
 from ragtrace.judge.timing import Deadline, Pauses
 from ragtrace.masking import Mask
 from ragtrace.model import Claim, JudgedSentence, JudgeInfo, RagCall, Sentence, Verdicts
 from ragtrace.prompts import digest
-from ragtrace.semconv import UnscoredReason
+from ragtrace.semconv import (
+    ANSWER_RELEVANCY,
+    GRADE_COMPLETENESS,
+    GRADE_CORRECTNESS,
+    GRADE_OVERALL,
+    GRADE_RELEVANCE,
+    SUFFICIENCY,
+    UnscoredReason,
+)
 from ragtrace.settings import Settings
 from ragtrace.text import declines
 
@@ -28,8 +38,8 @@ PROTOCOL: Final = 1
 """Raised when the same reply would be read differently."""
 _NO_KEY: Final = "none"
 _FIRST_PAUSE_SECONDS: Final = 0.5
-_TOKENS_OF_INSTRUCTIONS: Final = 1_000
 _TOKENS_A_REPLY: Final = 300
+_GRADES: Final = (GRADE_CORRECTNESS, GRADE_COMPLETENESS, GRADE_RELEVANCE, GRADE_OVERALL)
 
 
 class LlmJudge:
@@ -42,6 +52,7 @@ class LlmJudge:
         settings: Settings,
         *,
         mask: Mask | None = None,
+        metrics: Iterable[str] = (),
         random: Random | None = None,
         first_pause_seconds: float = _FIRST_PAUSE_SECONDS,
     ) -> None:
@@ -50,6 +61,7 @@ class LlmJudge:
         Args:
             settings: Where the judge is and what it may cost.
             mask: Sees every text before it is sent.
+            metrics: Names of scores that are wanted beside the default ones; some cost a further request.
             random: Draws codes and jitter.
             first_pause_seconds: Wait before a failed request is repeated, where the endpoint names none.
 
@@ -67,7 +79,8 @@ class LlmJudge:
         self._state = JudgeState(settings.state)
         bounds = Bounds(per_run=settings.judge_tokens_per_run, per_hour=settings.judge_tokens_per_hour)
         self._budget = Budget(bounds, self._state)
-        told = "\0".join((str(PROTOCOL), self.model, settings.judge_mode, digest()))
+        self._wanted = _extras(frozenset(metrics), settings)
+        told = "\0".join((str(PROTOCOL), self.model, settings.judge_mode, digest(), *sorted(self._wanted)))
         self._fingerprint = sha256(told.encode()).hexdigest()[:16]
 
     @property
@@ -101,7 +114,7 @@ class LlmJudge:
         if call.delivery is None:
             return self._abstain("contexts_unknown")
         try:
-            plan = make_plan(call, mask=self._mask)
+            plan = make_plan(call, mask=self._mask, wanted=self._wanted)
         except MaskFailedError:
             return self._abstain("masked")
         if not plan.items:
@@ -114,7 +127,7 @@ class LlmJudge:
             findings = await self._find(plan, usage)
         except TooLongError:
             return self._abstain("too_long", usage)
-        if all(item.label in findings.claims for item in plan.items):
+        if _is_complete(findings, plan):
             self._state.put(key, encode(findings, plan), time.time())
         return self._verdicts(plan, findings, usage)
 
@@ -124,7 +137,7 @@ class LlmJudge:
         self._state.close()
 
     async def _find(self, plan: Plan, usage: Usage) -> Findings:
-        estimate = _estimate(plan)
+        estimate = estimate_tokens(plan) + _TOKENS_A_REPLY
         self._budget.reserve(estimate)
         seconds = self._settings.judge_deadline_seconds
         try:
@@ -138,7 +151,9 @@ class LlmJudge:
                     deadline=Deadline(seconds, timeout),
                     usage=usage,
                 )
-                return await asking.ask(plan)
+                found = await asking.ask(plan)
+                more = await review(asking, plan, embedding_model=self._settings.embedding_model or "")
+                return replace(found, grades=more.grades, relevancy=more.relevancy)
         except TimeoutError:
             raise JudgeUnavailable(f"judge {self._endpoint.address}: no verdicts within {seconds:g} s") from None
         finally:
@@ -166,6 +181,8 @@ class LlmJudge:
             # A judge may be talked into calling an answer a refusal; one that states what passages speak of is none.
             refused=declines(plan.answer) or (findings.refused and not stands),
             needs=findings.needs,
+            grades=findings.grades,
+            relevancy=findings.relevancy,
         )
 
     def _info(self, usage: Usage, *, is_cached: bool = False) -> JudgeInfo:
@@ -195,9 +212,26 @@ def _address(settings: Settings) -> Address:
     )
 
 
-def _estimate(plan: Plan) -> int:
-    texts = [*(excerpt.text for excerpt in (*plan.received, *plan.withheld)), *(item.text for item in plan.items)]
-    return sum(map(count_tokens, texts)) + _TOKENS_OF_INSTRUCTIONS + _TOKENS_A_REPLY
+def _extras(metrics: frozenset[str], settings: Settings) -> frozenset[Extra]:
+    """Return what the judge must be asked beside the verdicts so that these scores can be computed."""
+    needed: dict[Extra, bool] = {
+        "needs": SUFFICIENCY in metrics,
+        "grades": not metrics.isdisjoint(_GRADES),
+        "questions": ANSWER_RELEVANCY in metrics and settings.embedding_model is not None,
+    }
+    return frozenset(extra for extra, is_needed in needed.items() if is_needed)
+
+
+def _is_complete(findings: Findings, plan: Plan) -> bool:
+    """Tell whether everything was answered, so that asking again would bring nothing more."""
+    given: dict[Extra, object] = {
+        "needs": findings.needs,
+        "grades": findings.grades,
+        "questions": findings.relevancy,
+    }
+    return all(item.label in findings.claims for item in plan.items) and all(
+        given[extra] is not None for extra in plan.wanted
+    )
 
 
 def _judged(side: str, sentences: tuple[Sentence, ...], plan: Plan, findings: Findings) -> tuple[JudgedSentence, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ragtrace.judge.protocol import JUDGED_KINDS, Excerpt, Item, Plan
+from ragtrace.judge.protocol import JUDGED_KINDS, Excerpt, Extra, Item, Plan
 from ragtrace.masking import MASK_FAILED, Mask, mask_text
 from ragtrace.model import PassageDelivery, RagCall, Sentence
 from ragtrace.prompts import LANGUAGES
@@ -16,6 +16,10 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _OVERLAP: Final = 200
 """Characters that two pieces of one passage share, so that no short statement is cut in two."""
 _SMALLEST_PIECE: Final = 400
+_TOKENS_A_LABEL: Final = 6
+_TOKENS_OF_INSTRUCTIONS: Final = 2_200
+"""The longest instructions there are, in the language that takes the most tokens, and the reply's schema."""
+_LANGUAGE_SAMPLE: Final = 400
 
 
 class MaskFailedError(Exception):
@@ -26,7 +30,7 @@ class TooLongError(Exception):
     """A text cannot be made to fit the judge's window."""
 
 
-def make_plan(call: RagCall, *, mask: Mask | None = None, wants_needs: bool = False) -> Plan:
+def make_plan(call: RagCall, *, mask: Mask | None = None, wanted: frozenset[Extra] = frozenset()) -> Plan:
     """Return what the call gives a judge to see.
 
     Raises:
@@ -54,7 +58,8 @@ def make_plan(call: RagCall, *, mask: Mask | None = None, wants_needs: bool = Fa
             *(_items("A", answer, shown) if received else ()),
             *(_items("R", reference, shown) if received or withheld else ()),
         ),
-        wants_needs=wants_needs and bool(received),
+        answer_text=shown(call.answer),
+        wanted=wanted if received else frozenset(),
     )
 
 
@@ -66,7 +71,8 @@ def clean(text: str) -> str:
 
 
 def _language(call: RagCall) -> str:
-    found = detect_language(call.answer if call.answer.strip() else call.reference or call.question)
+    text = call.answer if call.answer.strip() else call.reference or call.question
+    found = detect_language(text[:_LANGUAGE_SAMPLE])
     return found if found in LANGUAGES else LANGUAGES[0]
 
 
@@ -94,6 +100,13 @@ def count_tokens(text: str) -> int:
     """Return about how many tokens a text has, rather too many than too few, in any script."""
     characters = len(text)
     return int(characters / 3.6 + (len(text.encode("utf-8", "replace")) - characters) * 0.5) + 1
+
+
+def estimate_tokens(plan: Plan) -> int:
+    """Return about how many tokens a request about the whole plan has."""
+    texts = [excerpt.text for excerpt in (*plan.received, *plan.withheld)] + [item.text for item in plan.items]
+    labels = _TOKENS_A_LABEL * (len(texts) + 2)
+    return count_tokens("\n".join(texts)) + count_tokens(plan.question) + labels + _TOKENS_OF_INSTRUCTIONS
 
 
 def fit_passages(plan: Plan, room: int) -> list[Plan]:

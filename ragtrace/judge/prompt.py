@@ -15,7 +15,7 @@ from ragtrace.semconv import JUDGE_MARK
 Mode = Literal["lean", "default", "all"]
 EXAMPLE_CODE: Final = "tuba"
 """Stands in the examples, so no request carries it."""
-_OWN_REQUEST = re.compile(r"([a-z]{4,}) (?:1|Q) .*^\1 END [ARN0-9 -]*\Z", re.DOTALL | re.MULTILINE)
+_OWN_REQUEST = re.compile(r"([a-z]{4,}) (?:1|Q) .*^\1 END [ARN0-9a-z -]*\Z", re.DOTALL | re.MULTILINE)
 _CONSONANTS: Final = "bdfgklmnprstvz"
 _VOWELS: Final = "aeiou"
 _SHORTEST_CODE: Final = 4
@@ -88,19 +88,22 @@ def _ranges(items: Iterable[Item]) -> list[str]:
 
 def reply_schema(mode: Mode, *, wants_needs: bool) -> JsonValue:
     """Return the JSON schema of a reply, strict, the same for all requests of one kind."""
-    claim = _object(
+    claim = object_schema(
         claim={"type": "string"},
-        evidence=_list({"type": "string"}),
+        evidence=list_schema({"type": "string"}),
         verdict={"type": "string", "enum": ["supported", "contradicted", "unsupported"]},
         reason={"type": "string"},
     )
-    sentence: JsonValue = {"type": "string"} if mode == "lean" else _object(n={"type": "string"}, claims=_list(claim))
-    need = _object(n={"type": "string"}, need={"type": "string"}, evidence=_list({"type": "string"}))
-    needs = {"needs": _list(need)} if wants_needs else {}
-    return _object(id={"type": "string"}, refused={"type": "boolean"}, verdicts=_list(sentence), **needs)
+    sentence: JsonValue = (
+        {"type": "string"} if mode == "lean" else object_schema(n={"type": "string"}, claims=list_schema(claim))
+    )
+    need = object_schema(n={"type": "string"}, need={"type": "string"}, evidence=list_schema({"type": "string"}))
+    needs = {"needs": list_schema(need)} if wants_needs else {}
+    return object_schema(id={"type": "string"}, refused={"type": "boolean"}, verdicts=list_schema(sentence), **needs)
 
 
-def _object(**properties: JsonValue) -> JsonValue:
+def object_schema(**properties: JsonValue) -> JsonValue:
+    """Return the schema of an object with exactly these properties, as strict endpoints want it."""
     return {
         "type": "object",
         "properties": properties,
@@ -109,5 +112,6 @@ def _object(**properties: JsonValue) -> JsonValue:
     }
 
 
-def _list(items: JsonValue) -> JsonValue:
+def list_schema(items: JsonValue) -> JsonValue:
+    """Return the schema of a list."""
     return {"type": "array", "items": items}

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from ragtrace.model import Claim, ClaimVerdict, Need, Sentence
+from ragtrace.model import Claim, ClaimVerdict, Grades, Need, Relevancy, Sentence
 
 Side = Literal["A", "R"]
+Extra = Literal["needs", "grades", "questions"]
 JUDGED_KINDS: Final = frozenset({"statement", "row", "code"})
 """Kinds of sentences that can claim something; the others are never shown to a judge."""
 NEEDS_LABEL: Final = "N"
@@ -51,7 +52,10 @@ class Plan:
     answer: tuple[Sentence, ...]
     reference: tuple[Sentence, ...]
     items: tuple[Item, ...]
-    wants_needs: bool = False
+    answer_text: str = ""
+    """The whole answer, as it may be sent."""
+    wanted: frozenset[Extra] = frozenset()
+    """What is asked beside the verdicts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +66,13 @@ class Findings:
     """Every label that was answered as asked; an empty tuple where nothing is claimed."""
     refused: bool = False
     needs: tuple[Need, ...] | None = None
+    grades: Grades | None = None
+    relevancy: Relevancy | None = None
 
     def and_also(self, other: "Findings") -> "Findings":
         """Add what another reply found out about other labels."""
-        return Findings(
+        return replace(
+            self,
             claims=self.claims | other.claims,
             refused=self.refused or other.refused,
             needs=other.needs if self.needs is None else self.needs,
@@ -75,8 +82,17 @@ class Findings:
 NOTHING: Final = Findings(claims={})
 
 
-def decide(verdict: ClaimVerdict, labels: Iterable[object], *, claim: Claim, side: Side, plan: Plan) -> Claim | None:
-    """Return the claim with the verdict that its evidence bears out, or None if the two do not fit together.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A verdict and the passages that it stands on; fields as in `Claim`."""
+
+    verdict: ClaimVerdict
+    evidence: tuple[int, ...] = ()
+    withheld_evidence: tuple[int, ...] = ()
+
+
+def decide(verdict: ClaimVerdict, labels: Iterable[object], *, side: Side, plan: Plan) -> Found | None:
+    """Return the verdict that the named evidence bears out, or None if the two do not fit together.
 
     The judge names passages; this decides what they count for. Withheld text supports nothing but `retrieval_recall`:
     a claim with no other evidence stays unsupported. A verdict that needs a passage and names none that was shown is
@@ -86,15 +102,15 @@ def decide(verdict: ClaimVerdict, labels: Iterable[object], *, claim: Claim, sid
     held_back = withheld if side == "R" else ()
     match verdict:
         case "supported" if received:
-            return replace(claim, verdict="supported", evidence=received, withheld_evidence=held_back)
+            return Found(verdict="supported", evidence=received, withheld_evidence=held_back)
         case "contradicted" if received:
-            return replace(claim, verdict="contradicted", evidence=received)
+            return Found(verdict="contradicted", evidence=received)
         case "contradicted" if withheld:
-            return replace(claim, verdict="unsupported")
+            return Found(verdict="unsupported")
         case "supported" if not withheld:
             return None
         case "supported" | "unsupported":
-            return replace(claim, verdict="unsupported", withheld_evidence=held_back)
+            return Found(verdict="unsupported", withheld_evidence=held_back)
         case _:
             return None
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from ragtrace.errors import JudgeReplyInvalid
 from ragtrace.judge.json_text import LIST_KEY, REFUSED_KEY, own_object
-from ragtrace.judge.protocol import NEEDS_LABEL, Findings, Item, Plan, decide, met_by
+from ragtrace.judge.protocol import NEEDS_LABEL, Findings, Found, Item, Plan, decide, met_by
 from ragtrace.judge.words import read_verdict
 from ragtrace.model import Claim, JsonValue, Need
 
@@ -76,13 +76,20 @@ def _read_claim(entry: JsonValue, item: Item, plan: Plan, *, is_only: bool) -> C
     text = _text(entry.get("claim"), _LONGEST_TEXT)
     if not text and not is_only:
         return None
-    evidence = entry.get("evidence")
-    claim = Claim(
-        text=text or item.text,
-        verdict="undecided",
-        reason=_text(entry.get("reason"), _LONGEST_REASON) or None,
+    found = decide(verdict, _labels(entry.get("evidence")), side=item.side, plan=plan)
+    return _claim(found, text or item.text, _text(entry.get("reason"), _LONGEST_REASON))
+
+
+def _claim(found: Found | None, text: str, reason: str = "") -> Claim | None:
+    if found is None:
+        return None
+    return Claim(
+        text=text,
+        verdict=found.verdict,
+        evidence=found.evidence,
+        withheld_evidence=found.withheld_evidence,
+        reason=reason or None,
     )
-    return decide(verdict, _labels(evidence), claim=claim, side=item.side, plan=plan)
 
 
 def _read_letters(entry: JsonValue, items: Mapping[str, Item], plan: Plan) -> Answered | None:
@@ -106,7 +113,7 @@ def _read_letter(found: re.Match[str], item: Item, plan: Plan) -> Claim | None:
     if verdict is None:
         return None
     labels = _LIST_SEPARATOR.split(found.group(2)) if found.group(2) else []
-    return decide(verdict, labels, claim=Claim(text=item.text, verdict="undecided"), side=item.side, plan=plan)
+    return _claim(decide(verdict, labels, side=item.side, plan=plan), item.text)
 
 
 def _read_needs(value: JsonValue, plan: Plan) -> tuple[Need, ...] | None:

@@ -7,6 +7,7 @@ where the file cannot be read or written, judging goes on without it.
 import json
 import logging
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,8 @@ CREATE TABLE IF NOT EXISTS judge_tokens (
 ) WITHOUT ROWID;
 """
 _MOST_ENTRIES: Final = 200_000
-_PUTS_A_SWEEP: Final = 1_000
+_PUTS_A_WRITE: Final = 16
+_WRITES_A_SWEEP: Final = 64
 _BUSY_SECONDS: Final = 1.0
 SECONDS_AN_HOUR: Final = 3_600
 
@@ -32,27 +34,42 @@ SECONDS_AN_HOUR: Final = 3_600
 class JudgeState:
     """The judge's tables in the scorer's state file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most_entries: int = _MOST_ENTRIES) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
         self._is_broken = False
-        self._puts = 0
+        self._most_entries = most_entries
+        self._unwritten: dict[str, tuple[str, float]] = {}
+        self._writes = 0
 
     def get(self, key: str) -> JsonValue:
         """Return what is stored under the key, or None."""
-        rows = self._run("SELECT findings FROM judge_cache WHERE key = ?", (key,))
-        return json.loads(rows[0][0]) if rows else None
+        unwritten = self._unwritten.get(key)
+        rows = [unwritten] if unwritten else self._run("SELECT findings FROM judge_cache WHERE key = ?", (key,))
+        findings: JsonValue = json.loads(rows[0][0]) if rows else None
+        return findings
 
     def put(self, key: str, findings: JsonValue, now: float) -> None:
-        """Store findings; of too many entries the oldest go."""
-        text = json.dumps(findings, ensure_ascii=False)
-        self._run("INSERT OR REPLACE INTO judge_cache VALUES (?, ?, ?)", (key, text, now))
-        self._puts += 1
-        if self._puts % _PUTS_A_SWEEP == 0:
+        """Store findings; of too many entries the oldest go.
+
+        Written a few at a time: a transaction each would cost more than all the rest of a call. A process that is
+        killed loses those few, and judges them again.
+        """
+        self._unwritten[key] = (json.dumps(findings, ensure_ascii=False), now)
+        if len(self._unwritten) >= _PUTS_A_WRITE:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was put."""
+        rows, self._unwritten = self._unwritten, {}
+        values = [value for key, (findings, stored_at) in rows.items() for value in (key, findings, stored_at)]
+        self._run(f"INSERT OR REPLACE INTO judge_cache VALUES {', '.join(['(?, ?, ?)'] * len(rows))}", values)
+        self._writes += 1
+        if self._writes % _WRITES_A_SWEEP == 0:
             self._run(
                 "DELETE FROM judge_cache WHERE stored_at < (SELECT stored_at FROM judge_cache "
                 "ORDER BY stored_at DESC LIMIT 1 OFFSET ?)",
-                (_MOST_ENTRIES,),
+                (self._most_entries,),
             )
 
     def spend(self, model: str, calls: int, *, prompt: int, completion: int, now: float) -> None:
@@ -71,12 +88,14 @@ class JudgeState:
         return int(rows[0][0]) if rows else 0
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what was put, and close the file."""
+        if self._unwritten:
+            self.write()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _run(self, statement: str, values: tuple[str | float, ...]) -> list[tuple[str]]:
+    def _run(self, statement: str, values: Sequence[str | float]) -> Sequence[tuple[str, ...]]:
         if self._is_broken:
             return []
         try:
