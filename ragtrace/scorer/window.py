@@ -77,7 +77,14 @@ class _Run:
     def __init__(
         self, api: LangfuseApi, judge: Judge, state: StateFile, *, options: ScoringOptions, tally: Tally
     ) -> None:
-        self.reader = CallReader(api, state, sampling=options.sampling, tally=tally, is_rescore=options.is_rescore)
+        self.reader = CallReader(
+            api,
+            state,
+            sampling=options.sampling,
+            tally=tally,
+            is_rescore=options.is_rescore,
+            put_off=options.put_off,
+        )
         self._judge = judge
         self._options = options
         self._tally = tally
