@@ -146,6 +146,8 @@ def _operand(kind: str, value: Json) -> Operand:
         return parse_loose_time(str(value))
     if isinstance(value, list):
         return tuple(str(item) for item in value)
+    if _VALUES.get(kind) == "number" and isinstance(value, int):
+        return float(value)
     return None if isinstance(value, dict) or kind == "null" else value
 
 

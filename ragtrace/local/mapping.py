@@ -43,6 +43,7 @@ _MODELS = (
 _TOOLS = ("gen_ai.tool.name", "gen_ai.tool.call.id")
 _ENVIRONMENTS = ("langfuse.environment", "deployment.environment.name", "deployment.environment")
 _STATUS_ERROR = 2
+_MOST_DIGITS = 15
 
 
 def observe(span: Span, *, now_ms: int) -> Observation:
@@ -150,4 +151,4 @@ def _quoted_time(value: Json) -> int | None:
 
 def _whole(value: Json) -> int | None:
     text = as_text(value)
-    return int(text) if text is not None and text.isdecimal() else None
+    return int(text) if text is not None and text.isdecimal() and len(text) <= _MOST_DIGITS else None

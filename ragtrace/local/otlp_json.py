@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from ragtrace.local.spans import Attributes, Span
 from ragtrace.local.wire import Json, RefusedError, from_text
 
+_NANOS_END = 2**64
+_NANOS_DIGITS = 20
 _IDS_HINT = "traceId and spanId are required on every span, and each must be a string or a byte array."
 _ARRAYS_HINT = (
     "scopeSpans, spans, attributes and events must all be arrays — OTLP attributes are a list of {key, value} "
@@ -116,9 +118,9 @@ def _id(value: Json) -> str:
 
 
 def _nanos(value: Json) -> int | None:
-    if isinstance(value, str) and value.isdecimal():
-        return int(value)
-    return int(value) if isinstance(value, int | float) else None
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _NANOS_DIGITS:
+        value = int(value)
+    return int(value) if isinstance(value, int | float) and 0 <= value < _NANOS_END else None
 
 
 def _attributes(attributes: Json) -> Attributes:

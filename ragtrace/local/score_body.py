@@ -94,7 +94,7 @@ def make_score(fields: Fields, *, timestamp_ms: int) -> Score:
         id=_text(fields, "id") or str(uuid4()),
         name="output" if data_type == "CORRECTION" else str(fields.raw("name")),
         data_type=data_type,
-        value=value if isinstance(value, str | int | float) else 0,
+        value=float(value) if isinstance(value, int | float) else str(value),
         timestamp_ms=timestamp_ms,
         trace_id=_text(fields, "traceId"),
         observation_id=_text(fields, "observationId"),

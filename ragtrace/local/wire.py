@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +15,7 @@ JSON_TYPE = "application/json; charset=utf-8"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST_EXACT_FLOAT = 1e21
 # JavaScript prints larger numbers with an exponent.
+_MOST_DIGITS = 308
 
 _DATE = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
 _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
@@ -68,7 +69,7 @@ def from_text(text: str) -> Json:
     Raises:
         ValueError: the text is not JSON (NaN and Infinity are not), or a number is beyond all bounds.
     """
-    return _parse(text)
+    return _parse(text, parse_int=_finite_int)
 
 
 def from_metadata(text: str) -> Json:
@@ -82,12 +83,12 @@ def from_metadata(text: str) -> Json:
         return text
 
 
-def _parse(text: str, parse_int: type[int] | object = int) -> Json:
+def _parse(text: str, *, parse_int: Callable[[str], Json]) -> Json:
     value: Json = json.loads(
         text,
         parse_constant=_refuse_constant,
         parse_float=_shortest_number,
-        parse_int=parse_int,  # type: ignore[arg-type] # the hook may return text
+        parse_int=parse_int,
     )
     return value
 
@@ -104,8 +105,14 @@ def _shortest_number(digits: str) -> int | float:
     return int(number) if number.is_integer() and abs(number) < _LARGEST_EXACT_FLOAT else number
 
 
+def _finite_int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits is out of range")
+    return int(digits)
+
+
 def _exact_int(digits: str) -> int | str:
-    return int(digits) if len(digits) < 400 and int(float(digits)) == int(digits) else digits
+    return int(digits) if len(digits) <= _MOST_DIGITS and int(float(digits)) == int(digits) else digits
 
 
 def _javascript(value: Json) -> Json:

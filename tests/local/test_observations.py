@@ -82,6 +82,7 @@ def condition(kind: str, column: str, operator: str, value: Any = "", **key: str
         (condition("number", "latency", ">=", 2), ["root"]),
         (condition("number", "timeToFirstToken", "=", 0.5), ["answer"]),
         (condition("number", "totalTokens", ">", 0), ["answer"]),
+        (condition("number", "totalTokens", "<", 10**30), ["answer", "search", "root"]),
         (condition("number", "totalCost", "<", 0.5), ["search", "root"]),
         (condition("boolean", "isRootObservation", "<>", True), ["answer", "search"]),
         (condition("boolean", "hasOutput", "=", True), ["answer"]),

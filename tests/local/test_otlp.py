@@ -192,6 +192,14 @@ async def test_numbers_and_times_of_any_form(client: httpx.AsyncClient) -> None:
     }
 
 
+@pytest.mark.parametrize("moment", [1e308, -1, 2**64, "9" * 21, "soon", None])
+async def test_times_out_of_range_count_as_missing(client: httpx.AsyncClient, moment: object) -> None:
+    """A start that is no 64-bit time is replaced by the end."""
+    await send(client, span(startTimeUnixNano=moment))
+
+    assert [row["startTime"] for row in await observations(client)] == ["2026-11-30T00:53:21.000Z"]
+
+
 async def test_a_lone_surrogate_loses_the_request(client: httpx.AsyncClient) -> None:
     """Text that UTF-8 cannot hold is acknowledged, and nothing that came with it is stored."""
     poisoned = span({"langfuse.observation.input": "a\ud83db"}, spanId="1")

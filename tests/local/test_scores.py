@@ -231,6 +231,17 @@ async def test_subjects_and_types(
     assert (row["subject"], row["value"], row["name"]) == (subject, value, name)
 
 
+async def test_large_numbers(client: httpx.AsyncClient) -> None:
+    """A number beyond 64 bits is kept as a double; one beyond a double is no JSON."""
+    large = await post(client, [score(value=10**30)])
+    too_large = await client.post(
+        SCORES, content=b'{"value": 1' + b"0" * 400 + b"}", headers={"content-type": "application/json"}
+    )
+
+    assert (large[0], [row["value"] for row in await scores(client)]) == (202, [1e30])
+    assert (too_large.status_code, too_large.text) == (400, "Invalid JSON")
+
+
 async def test_metadata_that_is_no_object_is_wrapped(client: httpx.AsyncClient) -> None:
     """A list or text comes back under the key `metadata`."""
     await post(client, [score(metadata=[1])])
