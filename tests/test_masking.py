@@ -44,7 +44,15 @@ def test_where_the_mask_fails_the_text_is_dropped(mask):
 
 @pytest.mark.parametrize(
     ("value", "failed"),
-    [("x", True), (["x"], True), ({"x": 1}, True), ({"": [""]}, False), ([1, None, True], True), ([], False)],
+    [
+        ("x", True),
+        (["x"], True),
+        ({"x": 1}, True),
+        ({"": [""]}, False),
+        ([1, None, True], True),
+        ([], False),
+        ([None], False),
+    ],
 )
 def test_a_failure_is_reported_wherever_it_happened(value, failed):
     """The caller learns that something was dropped, so that the record can say so."""

@@ -48,6 +48,19 @@ class Collector:
         self._deliver = deliver
         self._reset()
 
+    def _reset(self) -> None:
+        # Guards the counters and the queue. Reentrant, so that a call captured in a signal handler cannot wait for
+        # the very thread that it interrupted.
+        self._lock = threading.RLock()
+        self._finished_more = threading.Condition(self._lock)
+        self._arrived, self._hurry = threading.Event(), threading.Event()
+        self.thread: threading.Thread | None = None
+        """None before the first call."""
+        self._waiting: deque[tuple[CapturedCall, int]] = deque()
+        self._bytes = self._accepted = self._finished = 0
+        self._lost = self._overflowed = self._overflow_told = self._refused = self._told = 0
+        self._told_at = float("-inf")
+
     def put(self, call: CapturedCall) -> None:
         """Take a call if there is room; never waits for delivery."""
         size = weigh(call)
@@ -61,12 +74,12 @@ class Collector:
             self._bytes += size
             self._accepted += 1
             self._waiting.append((call, size))
-            crowded = self._bytes * 2 > self.limit_bytes
-        if self.thread is None or not self.thread.is_alive():
-            self._start()
+            if self._bytes * 2 > self.limit_bytes:
+                self._hurry.set()
+            if self.thread is None or not self.thread.is_alive():
+                self.thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
+                self.thread.start()
         self._arrived.set()
-        if crowded:
-            self._hurry.set()
 
     def flush(self, timeout_seconds: float) -> bool:
         """Wait until what was taken so far is delivered; False if it is not, or some of it was lost."""
@@ -100,25 +113,6 @@ class Collector:
         if closed:
             self.closing.set()
         self._reset()
-
-    def _reset(self) -> None:
-        # Guards the counters and the queue. Reentrant, so that a call captured in a signal handler cannot wait for
-        # the very thread that it interrupted.
-        self._lock = threading.RLock()
-        self._finished_more = threading.Condition(self._lock)
-        self._arrived, self._hurry = threading.Event(), threading.Event()
-        self.thread: threading.Thread | None = None
-        """None before the first call."""
-        self._waiting: deque[tuple[CapturedCall, int]] = deque()
-        self._bytes = self._accepted = self._finished = 0
-        self._lost = self._overflowed = self._overflow_told = self._refused = self._told = 0
-        self._told_at = float("-inf")
-
-    def _start(self) -> None:
-        with self._lock:
-            if self.thread is None or not self.thread.is_alive():
-                self.thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
-                self.thread.start()
 
     def _run(self) -> None:
         arrived, hurry = self._arrived, self._hurry

@@ -106,7 +106,7 @@ def _passage(delivery: PassageDelivery, *, mask: Mask | None) -> dict[str, JsonV
     described: dict[str, JsonValue] = {
         "id": None if passage.id is None else mask_text(mask, clean_text(passage.id)),
         "rank": passage.rank,
-        **_received(delivery, mask=mask),
+        **describe_received(delivery, mask=mask),
         "received": delivery.status,
         "coverage": round(delivery.coverage, 4),
     }
@@ -121,7 +121,7 @@ def _passage(delivery: PassageDelivery, *, mask: Mask | None) -> dict[str, JsonV
     return described
 
 
-def _received(delivery: PassageDelivery, *, mask: Mask | None) -> dict[str, JsonValue]:
+def describe_received(delivery: PassageDelivery, *, mask: Mask | None) -> dict[str, JsonValue]:
     """Write the received and the withheld text, each once."""
     text = delivery.passage.text
     if delivery.status == "full" or delivery.status in _UNPLACED:

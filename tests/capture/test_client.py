@@ -6,7 +6,7 @@ import os
 import threading
 
 import pytest
-from opentelemetry.context import Context
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context, attach, detach, set_value
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -119,6 +119,11 @@ def test_the_environment_is_read_when_a_call_needs_it(monkeypatch, server, tmp_p
     capture.submit(call(TEXT))
 
     assert (capture.flush(10), _texts(server)) == (True, [TEXT])
+
+    capture.configure(mask=str.upper)
+    capture.submit(call(TEXT))
+
+    assert (capture.flush(10), _texts(server)) == (True, [TEXT, TEXT.upper()])
 
 
 def test_one_call_that_cannot_be_written_costs_only_itself(server):
@@ -241,6 +246,27 @@ def test_the_applications_pipeline_needs_a_provider(server, caplog):
     client.submit(call(TEXT, context=Context()))
 
     assert (client.flush(10), "the application has no tracer provider" in caplog.text) == (False, True)
+
+
+def test_a_child_forgets_what_the_parent_delivers(server):
+    """After a fork nothing is sent twice, and the child starts with a queue and connections of its own."""
+    client = _configure(server)
+    client.submit(call("one"))
+    client.flush(10)
+    client.after_fork_in_child()
+    client.submit(call("two"))
+
+    assert (client.flush(10), _texts(server)) == (True, ["one", "two"])
+
+
+def test_suppressed_code_is_not_captured(server):
+    """Under OpenTelemetry's suppression, as judges run, nothing is captured."""
+    client = _configure(server)
+    token = attach(set_value(_SUPPRESS_INSTRUMENTATION_KEY, True))
+    client.submit(call(TEXT))
+    detach(token)
+
+    assert (client.flush(10), server.bodies) == (True, [])
 
 
 def test_a_forked_client_opens_its_own_connections(server):

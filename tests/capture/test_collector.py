@@ -195,6 +195,18 @@ def test_a_forked_child_starts_afresh():
     os.close(write)
 
 
+def test_after_a_fork_nothing_of_the_parent_is_counted():
+    """A child that captures nothing has nothing to deliver or to lose."""
+    deliveries = Deliveries()
+    deliveries.go_on.clear()
+    collector = _collector(deliveries)
+    collector.put(call())
+    collector.after_fork_in_child()
+    deliveries.go_on.set()
+
+    assert (collector.flush(0), collector.close(0)) == (True, 0)
+
+
 def test_a_closed_queue_is_closed_in_a_child_too():
     """Forking does not bring back what was shut down."""
     collector = _collector(Deliveries())

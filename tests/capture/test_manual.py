@@ -169,13 +169,13 @@ def test_the_inner_of_two_blocks_is_told(captured_calls):
 
 
 def test_hints_return_what_they_are_given(captured_calls):
-    """`retrieved` and `prompted` can stand around an expression, inside a block or outside."""
+    """`retrieved`, `prompted` and `answered` can stand around an expression, inside a block or outside."""
     documents, messages = [TEXT], [{"role": "user", "content": "q"}]
     with ragtrace.rag_call("q"):
         inside = ragtrace.retrieved(documents), ragtrace.prompted(messages)
 
     assert all(value is documents for value in (inside[0], ragtrace.retrieved(documents)))
-    assert all(value is messages for value in (inside[1], ragtrace.prompted(messages)))
+    assert all(value is messages for value in (inside[1], ragtrace.prompted(messages), ragtrace.answered(messages)))
 
 
 def test_outside_a_block_handlers_are_told():

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ragtrace.capture.place import Record, make_record
+from ragtrace.capture.place import Record, describe_received, make_record
 from ragtrace.masking import MASK_FAILED
-from ragtrace.model import Citation, Passage
+from ragtrace.model import Citation, Passage, PassageDelivery, TextSpan
 from tests.capture.calls import TEXT, call, passages
 
 OTHER = "The lamp draws nine watts and weighs two kilograms, said the sheet that came with it."
@@ -69,19 +69,19 @@ def test_a_dropped_passage_is_all_withheld():
 
 def test_prompt_text_is_kept_only_where_a_passage_is_not_placed():
     """What `quick` cannot place goes along with the prompt text that nothing explains."""
-    shouted = OTHER.upper().replace(" ", "_")
-    record = _input(call(TEXT, OTHER, prompt=[TEXT, shouted]))
+    turned = f"{OTHER[41:]} {OTHER[:40]}"
+    record = _input(call(TEXT, OTHER, prompt=[TEXT, turned]))
 
     assert (record["passages"][1]["received"], record["passages"][1]["text"], record["prompt_rest"]) == (
         "undetermined",
         OTHER,
-        [{"at": len(TEXT) + 1, "text": shouted}],
+        [{"at": len(TEXT) + 1, "text": turned}],
     )
 
 
 def test_the_application_can_place_everything_itself():
     """With `align_in_app`, nothing is left for the scorer."""
-    captured = call(TEXT, OTHER, prompt=[TEXT, OTHER.upper().replace(" ", "_")])
+    captured = call(TEXT, OTHER, prompt=[TEXT, f"{OTHER[40:]} {OTHER[:40]}"])
     record = _record(captured, align_in_app=True)
 
     assert [p["received"] for p in json.loads(record.input)["passages"]] == ["full", "full"]
@@ -271,3 +271,44 @@ def test_a_number_as_score_may_be_of_any_kind():
     scored = replace(passages(TEXT)[0], score=float("nan"))
 
     assert "score" not in _input(call(prompt=[TEXT], passages=(scored,)))["passages"][0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spans", "expected"),
+    [
+        ("head", [(0, 10), (11, 49)], {"kind": "head", "text": TEXT[:49], "cut": TEXT[49:]}),
+        ("tail", [(40, len(TEXT) - 1)], {"kind": "tail", "text": TEXT[40:], "cut": TEXT[:40]}),
+    ],
+)
+def test_gaps_without_letters_are_no_gaps(kind, spans, expected):
+    """A passage that lost nothing but a space or a full stop in between is a plain head or tail."""
+    written = describe_received(_delivery(kind, spans), mask=None)
+
+    assert written == {**expected, "at": 100 + spans[0][0]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spans", "named"),
+    [
+        ("head", [(4, 30)], "middle"),
+        ("tail", [(40, 60)], "middle"),
+        ("middle", [(4, 30)], "middle"),
+        ("middle", [(4, 10), (20, 30)], "middle"),
+        ("head", [(0, 10), (20, 30)], "fragments"),
+        ("fragments", [(0, 7), (8, 30)], "fragments"),
+    ],
+)
+def test_anything_else_is_written_with_its_places(kind, spans, named):
+    """Where letters are missing in between or at the end that should be whole, the stretches are told."""
+    written = describe_received(_delivery(kind, spans), mask=None)
+
+    assert (written["kind"], written["spans"], written["text"].split("\n[…]\n")) == (
+        named,
+        [list(span) for span in spans],
+        [TEXT[a:b] for a, b in spans],
+    )
+
+
+def _delivery(kind, spans) -> PassageDelivery:
+    places = tuple(TextSpan(passage_start=a, passage_end=b, prompt_start=100 + a, prompt_end=100 + b) for a, b in spans)
+    return PassageDelivery(passage=passages(TEXT)[0], status="partial", kind=kind, coverage=0.5, spans=places)
