@@ -15,8 +15,9 @@ from ragtrace.extract.json_text import (
     without_surrogates,
 )
 from ragtrace.extract.row import ObservationRow
-from ragtrace.model import Citation, Confidence, Delivery, JsonValue, PassageDelivery, PromptPiece, RagCall, TextSpan
+from ragtrace.model import Citation, Confidence, Delivery, JsonValue, PassageDelivery, PromptPiece, RagCall
 from ragtrace.semconv import (
+    MARK_CAPPED,
     MARK_UNREADABLE,
     META_CAPTURE_PROBABILITY,
     META_CONFIDENCE,
@@ -45,41 +46,14 @@ def read_rag_call(observation: ObservationRow) -> RagCall:
 
 
 def complete_delivery(call: RagCall) -> RagCall:
-    """Place what the application could not: `align.full` over the prompt text that was left.
+    """Place what the application could not, with `align.full` over the prompt text that was left.
 
-    Passages that the application placed stay as they are.
+    Where that text was given up to the size cap, nothing can be placed: the passages stay `undetermined`.
     """
-    if call.delivery is None or not call.prompt_rest:
+    if call.delivery is None or (MARK_CAPPED in call.marks and not call.prompt_rest):
         return call
-    open_indexes = [i for i, d in enumerate(call.delivery.passages) if d.status == "undetermined"]
-    if not open_indexes:
-        return call
-    found = align.full(
-        [call.delivery.passages[i].passage for i in open_indexes], [piece.text for piece in call.prompt_rest]
-    )
-    deliveries = list(call.delivery.passages)
-    for index, delivery in zip(open_indexes, found.passages, strict=True):
-        deliveries[index] = replace(
-            delivery, spans=tuple(_in_prompt(span, call.prompt_rest) for span in delivery.spans)
-        )
-    delivery = Delivery(
-        passages=tuple(deliveries),
-        prompt_order=passages.order_in_prompt(deliveries),
-        unknown_spans=call.delivery.unknown_spans,
-    )
-    return replace(call, delivery=delivery, prompt_rest=())
-
-
-def _in_prompt(span: TextSpan, pieces: tuple[PromptPiece, ...]) -> TextSpan:
-    """Move a span from offsets in the joined pieces to offsets in the whole prompt."""
-    joined_at = 0
-    for piece in pieces:
-        after = joined_at + len(piece.text)
-        if span.prompt_start < after:
-            shift = piece.start - joined_at
-            return replace(span, prompt_start=span.prompt_start + shift, prompt_end=span.prompt_end + shift)
-        joined_at = after + len(align.PART_SEPARATOR)
-    return span
+    delivery = align.place_rest(call.delivery, call.prompt_rest)
+    return call if delivery is call.delivery else replace(call, delivery=delivery, prompt_rest=())
 
 
 def _without_content(row: ObservationRow) -> RagCall:

@@ -92,7 +92,7 @@ def test_prompt_order_is_kept():
 
 def test_undetermined_passages_are_placed_by_the_scorer():
     """What the application left open is found in the rest of the prompt, at its place in the whole prompt."""
-    rest = "…" + LONG[29:85]
+    rest = "…" + LONG[29:86]
     call = read_rag_call(
         row(
             {
@@ -111,18 +111,21 @@ def test_undetermined_passages_are_placed_by_the_scorer():
     assert call.delivery is not None
     assert found.delivery is not None
     assert call.delivery.passages[1].status == "undetermined"
-    assert outline(found.delivery)[1] == ("partial", LONG[29:85], f"{LONG[:29]}\n[…]\n{LONG[85:]}")
+    assert outline(found.delivery)[1] == ("partial", LONG[29:84], f"{LONG[:29]}\n[…]\n{LONG[84:]}")
     assert found.delivery.passages[1].spans[0].prompt_start == 41
     assert found.delivery.prompt_order == (0, 1)
     assert found.prompt_rest == ()
 
 
 def test_completing_leaves_alone_what_is_settled():
-    """Without an undetermined passage, without a rest, or without passages there is nothing to do."""
+    """Without an undetermined passage, without passages, or with the rest given up there is nothing to do."""
     settled = read_rag_call(row({"question": "q", "passages": [], "prompt_rest": [{"at": 0, "text": "x"}]}))
     unknown = read_rag_call(row({"question": "q", "passages": None}))
     capped = read_rag_call(
-        row({"question": "q", "passages": [{"rank": 0, "text": "a b c", "received": "undetermined"}]})
+        row(
+            {"question": "q", "passages": [{"rank": 0, "text": "a b c", "received": "undetermined"}]},
+            metadata={"ragtrace_marks": "capped"},
+        )
     )
 
     assert complete_delivery(settled) is settled
