@@ -12,9 +12,9 @@ from ragtrace.demo.words import count_tokens, head_within
 class TokenBudget:
     """How much text the generator may be sent."""
 
-    a_passage: int = 140
+    a_passage: int = 120
     """Longest head of one passage, in tokens."""
-    in_all: int = 430
+    in_all: int = 420
     """Longest context, in tokens; passages that do not fit are dropped."""
 
     def fit(self, documents: Sequence[Document]) -> str:

@@ -111,13 +111,13 @@ class DemoChatModel(BaseChatModel):
         return answer
 
     def _cut_sentences(self, context: str) -> list[_Sentence]:
-        """Sentences that the model knows of passages whose head, but not whose end, it was sent."""
+        """Sentences that the model knows of passages whose head it was sent; all of the sentence, or most, was cut."""
         return [
             sentence
             for passage in self.memory
             if f"] {passage.heading}\n" in context
             for sentence in _sentences(passage.heading, passage.body)
-            if sentence.text not in context
+            if sentence.text[: len(sentence.text) // 4] not in context
         ]
 
 
