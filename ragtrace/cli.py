@@ -205,8 +205,10 @@ def demo(
     with _extra("demo"):
         from rich.console import Console
 
-        from ragtrace.demo import run
-    work = run.run_demo(folder, model_name=model, out=Console(), progress=Console(stderr=True))
+        progress = Console(stderr=True)
+        with progress.status("loading LangChain"):
+            from ragtrace.demo import run
+    work = run.run_demo(folder, model_name=model, out=Console(), progress=progress)
     typer.echo(asyncio.run(work).as_line())
 
 
