@@ -22,6 +22,7 @@ from ragtrace.settings import Settings
 DISTRIBUTION = "ragtrace-adapter"
 FOREIGN_DISTRIBUTION = "ragtrace"
 _PACKAGES = ("langfuse", "openai", "opentelemetry-sdk", "langchain-core", "ragtrace-instrumentation-langchain")
+_PROBE_SECONDS = 20.0
 _IMPATIENT = RetryPolicy(timeout_seconds=10.0, attempts=2, rate_limit_attempts=2)
 Level = Literal["ok", "note", "fail"]
 
@@ -48,8 +49,15 @@ async def examine(load: Callable[[], Settings]) -> list[Finding]:
     return [*findings, await _examine_judge(settings), _sampling(settings)]
 
 
-def examine_packages() -> list[Finding]:
+def examine_packages(version_of: Callable[[str], str] = metadata.version) -> list[Finding]:
     """Say which versions are installed, and whether somebody else's `ragtrace` is in the way."""
+
+    def version(distribution: str) -> str | None:
+        try:
+            return version_of(distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
     found = [
         Finding(
             level="ok",
@@ -57,7 +65,7 @@ def examine_packages() -> list[Finding]:
             text=f"{DISTRIBUTION} {__version__}, Python {sys.version.split()[0]}",
         )
     ]
-    if foreign := _version(FOREIGN_DISTRIBUTION):
+    if foreign := version(FOREIGN_DISTRIBUTION):
         found.append(
             Finding(
                 level="fail",
@@ -66,16 +74,9 @@ def examine_packages() -> list[Finding]:
                 f"`pip uninstall {FOREIGN_DISTRIBUTION}`, then install {DISTRIBUTION!r} again",
             )
         )
-    versions = [f"{name} {version}" for name in _PACKAGES if (version := _version(name))]
+    versions = [f"{name} {installed}" for name in _PACKAGES if (installed := version(name))]
     found.append(Finding(level="ok", subject="packages", text=", ".join(versions)))
     return found
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 async def _examine_langfuse(settings: Settings) -> AsyncIterator[Finding]:
@@ -108,8 +109,9 @@ async def _server(api: LangfuseApi) -> Finding:
 
 
 async def _examine_judge(settings: Settings) -> Finding:
+    deadline = min(settings.judge_deadline_seconds, _PROBE_SECONDS)
     try:
-        judge = make_judge(settings)
+        judge = make_judge(settings.model_copy(update={"judge_deadline_seconds": deadline}))
     except ConfigError as exc:
         return Finding(level="fail", subject="judge", text=str(exc))
     try:
