@@ -114,8 +114,6 @@ class Ending:
     values: tuple[Mapping[str, object], ...] = ()
     """The structured values of its output."""
     error: BaseException | None = None
-    is_interrupted: bool = False
-    """It stopped to ask a person and will be resumed by another call."""
     is_awaited: bool = False
     """Models that still speak will end, too."""
     is_abandoned: bool = False
@@ -136,6 +134,8 @@ class Call:
     touched: float
     """When its last event came, on the table's clock."""
     question: str | None = None
+    is_interrupted: bool = False
+    """It stopped to ask a person; another call will resume it."""
     is_resumed: bool = False
     """It continues an interrupted call of the same conversation."""
     runs: dict[UUID, Run] = field(default_factory=dict)

@@ -50,8 +50,8 @@ def _make_record(call: Call, table: RunTable) -> CapturedCall | None:
     thread = str(call.metadata.get(_THREAD) or "")
     conversation = table.conversations.find(thread) if thread else Conversation()
     choice = choose_generation(call.generations, ending)
-    if choice is None or (ending.is_interrupted and choice.confidence != "high"):
-        if ending.is_interrupted and thread:
+    if choice is None or (call.is_interrupted and choice.confidence != "high"):
+        if thread:
             table.conversations.save(thread, _interrupted(conversation, call))
         else:
             for retrieval in _outermost(call):

@@ -226,6 +226,7 @@ class RagCallbackHandler(BaseCallbackHandler):
     def _fail(self, error: BaseException, run_id: UUID, settings: Mapping[str, object]) -> None:
         with _following:
             if (run := self._end(run_id, settings)) is not None:
+                observe.failed(run, error)
                 self._leave(run, None, error)
 
     def _leave(self, run: Run, outputs: object, error: BaseException | None = None) -> None:

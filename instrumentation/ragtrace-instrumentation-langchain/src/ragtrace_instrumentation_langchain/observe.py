@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from ragtrace.model import Passage
+from ragtrace.model import Passage, PassageSource
 from ragtrace.semconv import USER_ROLE
 from ragtrace_instrumentation_langchain.calls import Generation, Retrieval, Role, Run, next_order
 from ragtrace_instrumentation_langchain.citations import read_citations
@@ -21,17 +21,27 @@ _ROLES: Mapping[object, Role] = {"generator": "generator", "helper": "helper"}
 
 
 def chain_inputs(run: Run, inputs: object) -> None:
-    """Note the question of a root, and whether there were documents in a chain's input."""
-    if run.parent is not None:
-        run.had_documents = holds_documents(inputs)
-        return
+    """Note the question and the documents that a call was given, and whether a step was given any."""
     call = run.call
-    call.is_resumed = type(inputs).__name__ == "Command"
-    call.question = None if call.is_resumed else find_question(inputs)
+    if run.parent is None:
+        call.is_resumed = inputs is None or type(inputs).__name__ == "Command"
+        call.question = None if call.is_resumed else find_question(inputs)
+        run.had_documents = _given(run, inputs, source="manual")
+    elif call.is_resumed and call.question is None:
+        # The state of the interrupted call, of which we may have seen nothing in this process.
+        call.question = find_question(inputs)
+        run.had_documents = _given(run, inputs, source="history")
+    else:
+        run.had_documents = holds_documents(inputs)
+
+
+def _given(run: Run, inputs: object, *, source: PassageSource) -> bool:
     documents = find_documents(inputs)
-    run.had_documents = bool(documents)
     if documents:
-        call.retrievals.append(Retrieval(documents=documents, order=run.order, start_ns=run.start_ns, source="manual"))
+        run.call.retrievals.append(
+            Retrieval(documents=documents, order=run.order, start_ns=run.start_ns, source=source)
+        )
+    return bool(documents)
 
 
 def chain_outputs(run: Run, outputs: object) -> None:
@@ -124,6 +134,12 @@ def _read_message(generation: Generation, message: BaseMessage, response: LLMRes
     generation.response_id = _string(message.response_metadata.get("id")) or _string(
         (response.llm_output or {}).get("id")
     )
+
+
+def failed(run: Run, error: BaseException) -> None:
+    """Note that a graph stopped to ask a person."""
+    if any(kind.__name__ == "GraphInterrupt" for kind in type(error).__mro__):
+        run.call.is_interrupted = True
 
 
 def root_ended(run: Run, outputs: object, error: BaseException | None) -> None:

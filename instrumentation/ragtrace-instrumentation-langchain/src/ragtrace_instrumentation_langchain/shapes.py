@@ -55,7 +55,6 @@ def read_output(output: object, error: BaseException | None = None) -> Ending:
         texts=tuple(value for value in values if isinstance(value, str)),
         values=tuple(value for value in values if not isinstance(value, str)),
         error=error,
-        is_interrupted=isinstance(output, Mapping) and bool(output.get("__interrupt__")),
     )
 
 
