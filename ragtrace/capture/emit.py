@@ -95,6 +95,7 @@ class Emitter:
             semconv.GEN_AI_REQUEST_MODEL: call.model,
             semconv.LANGFUSE_METADATA_PREFIX + semconv.META_MODEL: call.model,
             semconv.GEN_AI_RESPONSE_ID: call.response_id,
+            semconv.GEN_AI_CONVERSATION_ID: call.conversation,
         }
         yield from ((key, self._short(value)) for key, value in found.items() if isinstance(value, str) and value)
         propagated = _propagated(context, "tags")
