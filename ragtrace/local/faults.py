@@ -81,16 +81,40 @@ class FaultMiddleware:
             await self._app(scope, receive, send)
             return
         status, retry_after, after_work = faults.status, faults.retry_after, faults.after_work
-        await asyncio.sleep(faults.hang_seconds)
+        resumed = await _hang(receive, faults.hang_seconds)
+        if resumed is None:
+            return
         if status is None:
-            await self._app(scope, receive, send)
+            await self._app(scope, resumed, send)
             return
         if after_work:
-            await self._app(scope, receive, _drop)
-        await _failure(status, retry_after)(scope, receive, send)
+            await self._app(scope, resumed, _drop)
+        await _failure(status, retry_after)(scope, resumed, send)
 
 
 FAULTS_PATH = "/__faults"
+
+
+async def _hang(receive: Receive, seconds: float) -> Receive | None:
+    """Wait; return where to read the request from afterwards, or None if the client has given up."""
+    received: list[Message] = []
+    listening = asyncio.create_task(_listen(receive, received))
+    await asyncio.wait([listening], timeout=seconds)
+    if listening.done():
+        return None
+    listening.cancel()
+    await asyncio.wait([listening])
+
+    async def receive_again() -> Message:
+        return received.pop(0) if received else await receive()
+
+    return receive_again
+
+
+async def _listen(receive: Receive, received: list[Message]) -> None:
+    """Keep what arrives until the client hangs up."""
+    while (message := await receive())["type"] != "http.disconnect":
+        received.append(message)
 
 
 async def _drop(message: Message) -> None:

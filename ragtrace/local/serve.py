@@ -108,6 +108,8 @@ def _config(app: ASGIApp, *, callback: Callable[[], Awaitable[None]] | None = No
         access_log=False,
         lifespan="off",
         timeout_graceful_shutdown=1,
+        # Longer than a follower's pause, so that its next request does not meet a connection that is being closed.
+        timeout_keep_alive=75,
         callback_notify=callback,
         timeout_notify=1,
     )

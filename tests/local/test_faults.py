@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from ragtrace.local.faults import Faults
+from ragtrace.local.in_thread import LocalLangfuse
 from ragtrace.local.store import Store
 from tests.local.talk import refused, score, scores, talk
 
@@ -55,7 +56,17 @@ async def test_a_slow_answer(client: httpx.AsyncClient, faults: Faults) -> None:
     """A wait alone delays the answer and changes nothing else."""
     faults.hang_seconds = 0.001
 
-    assert (await client.get(HEALTH)).status_code == 200
+    response = await client.post("/api/public/scores", json=[score()])
+
+    assert (response.status_code, len(await scores(client))) == (202, 1)
+
+
+def test_a_server_that_never_answers(local_langfuse: LocalLangfuse) -> None:
+    """A client that gives up ends the wait, so that the server can stop."""
+    local_langfuse.faults.hang_seconds = 3600
+
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.get(f"{local_langfuse.base_url}{HEALTH}", timeout=0.05)
 
 
 def test_unknown_faults() -> None:
