@@ -18,7 +18,8 @@ from ragtrace.judge.wire import Completion
 from ragtrace.model import Claim, JsonValue
 
 _MOST_REQUESTS: Final = 48
-"""Requests that one call may cost, whatever its replies are like; what is open then stays undecided."""
+_MOST_WINDOWS_SPENT: Final = 16
+"""Bounds of what one call may cost, whatever its replies are like; what is open then stays undecided."""
 _MOST_PARTS: Final = 12
 _MOST_WINDOWS: Final = 3
 """Guesses at a window that the endpoint does not name."""
@@ -145,7 +146,7 @@ class Asking:
         request = self._request(plan, items, wants_needs=wants_needs)
         completion = await self._send(request)
         if completion is None:
-            return NOTHING, f"no end after {_MOST_REQUESTS} requests"
+            return NOTHING, f"no end after {self._requests} requests"
         trouble = None
         try:
             found = read_reply(completion.text, request)
@@ -185,7 +186,7 @@ class Asking:
             JudgeError: there is none.
             TooLongError: the request does not fit the judge's window, which is smaller than was thought.
         """
-        if self._requests >= _MOST_REQUESTS:
+        if self._requests >= _MOST_REQUESTS or self.usage.tokens > _MOST_WINDOWS_SPENT * self.window:
             return None
         self._requests += 1
         try:

@@ -1,10 +1,12 @@
 """Send requests to an OpenAI-compatible endpoint: retries, time limits, parameters that it does not take."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -51,8 +53,7 @@ class Address:
     concurrency: int
 
     def __str__(self) -> str:
-        url = httpx2.URL(self.base_url or "https://api.openai.com/v1")
-        return f"{self.model!r} at {url.copy_with(userinfo=b'')}"
+        return f"{self.model!r} at {self.base_url or 'api.openai.com'}"
 
 
 @dataclass(slots=True)
@@ -165,7 +166,7 @@ class Endpoint:
             self._throttle.succeeded()
             self.breaker.close()
         elif outcome.meaning == "limited":
-            self._throttle.refused(started, now, outcome.retry_after or 0.0)
+            self._throttle.refused(started, now, outcome.retry_after)
 
     def _act_on(self, failure: Failure, sent: Parameters) -> None:
         """Learn from a failure and return, or raise what it means for the call."""
@@ -203,11 +204,17 @@ class Endpoint:
                 timeout=httpx2.Timeout(self.address.timeout_seconds, connect=_CONNECT_SECONDS),
                 default_headers={JUDGE_MARK: "1"},
                 http_client=openai.DefaultAioHttpClient(
-                    limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most)
+                    verify=_certificates(), limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most)
                 ),
             )
             lane = self._lanes[loop] = Lane(client, Gate(self._throttle))
         return lane
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the trusted certificates; reading them takes longer than a whole call."""
+    return httpx2.create_ssl_context()
 
 
 @contextmanager

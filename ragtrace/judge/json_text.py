@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder(strict=False)
 _THOUGHT = r"think|thinking|thought|thoughts|reasoning|reflection"
 _OPENING = re.compile(rf"<(?:{_THOUGHT})>|◁think▷|<\|channel\|>analysis", re.IGNORECASE)
 _CLOSING = re.compile(rf"</(?:{_THOUGHT})>|◁/think▷|<\|channel\|>final(?:<\|message\|>)?", re.IGNORECASE)
-_MOST_BRACES = 2_000
+_MOST_BRACES = 500
 """Opening braces tried in one reply: each costs a scan, and a hostile text may hold thousands."""
 
 Located = tuple[int, int, Mapping[str, JsonValue]]
@@ -58,8 +58,11 @@ def _objects(text: str) -> Iterator[Located]:
         tried += 1
         try:
             value, end = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except ValueError:
             end = start + 1
+        except RecursionError:
+            # Nested a thousand deep: no judge writes that, and to try it from each brace would take a second.
+            return
         else:
             yield start, end, value
         start = text.find("{", end)

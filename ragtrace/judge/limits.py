@@ -13,6 +13,7 @@ MOST_PROBES: Final = 3
 _FIRST_PATIENCE: Final = 50
 _MOST_PATIENCE: Final = 5_000
 _SHORTEST_GAP: Final = 0.05
+_LONGEST_GAP: Final = 1.0
 _SHUT_SECONDS: Final = 60.0
 
 
@@ -83,14 +84,21 @@ class Throttle:
         if not self.gap:
             self.ceiling = min(float(self.most), self.ceiling + 1)
 
-    def refused(self, started: float, now: float, retry_after: float) -> None:
-        """Note that a request that started then was refused for being one too many."""
+    def refused(self, started: float, now: float, retry_after: float | None) -> None:
+        """Note that a request that started then was refused for being one too many.
+
+        Args:
+            started: When the request started.
+            now: When it was refused.
+            retry_after: Seconds that the endpoint asked to wait, if it did.
+        """
         if started < self._last_cut:
             return
         self._last_cut = now
         if self.limit <= 1:
-            self.gap = min(max(1.0, retry_after), max(self.gap * 2, _SHORTEST_GAP))
-            self.not_before = max(self.not_before, now + retry_after)
+            longest = _LONGEST_GAP if retry_after is None else retry_after
+            self.gap = min(longest, max(self.gap * 2, _SHORTEST_GAP))
+            self.not_before = max(self.not_before, now + (retry_after or 0.0))
         self._patience = min(_MOST_PATIENCE, self._patience * 2) if self._successes else self._patience
         self._successes = 0
         self.ceiling = max(1.0, min(self.ceiling, self.limit) - 1)

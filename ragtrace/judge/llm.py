@@ -7,6 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from random import Random
 from typing import Final
+from urllib.parse import urlsplit
 
 from ragtrace.errors import ConfigError, JudgeRefused, JudgeUnavailable
 from ragtrace.judge.asking import Asking
@@ -204,12 +205,23 @@ def _address(settings: Settings) -> Address:
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise ConfigError("OPENAI_API_KEY is not set: set it, or OPENAI_BASE_URL to an endpoint that needs none")
     return Address(
-        base_url=settings.openai_base_url,
+        base_url=_base_url(settings.openai_base_url),
         key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else _NO_KEY,
         model=settings.judge_model,
         timeout_seconds=settings.judge_timeout_seconds,
         concurrency=settings.concurrency,
     )
+
+
+def _base_url(value: str | None) -> str | None:
+    if value is None:
+        return None
+    url = urlsplit(value)
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ConfigError(f"OPENAI_BASE_URL={value!r}: expected a URL such as http://localhost:8000/v1")
+    if "@" in url.netloc:
+        raise ConfigError("OPENAI_BASE_URL holds a user or password: put the key into OPENAI_API_KEY")
+    return value
 
 
 def _extras(metrics: frozenset[str], settings: Settings) -> frozenset[Extra]:
