@@ -1,10 +1,15 @@
 """The one mask over everything that leaves the process; where it fails, content is dropped."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from ragtrace.model import JsonValue
+
+logger = logging.getLogger(__name__)
+
+_told: set[str] = set()
 
 Mask = Callable[[str], str]
 """Gets every text that would leave the process and returns what may."""
@@ -29,7 +34,8 @@ def mask_text(mask: Mask | None, text: str) -> str:
     try:
         masked = mask(text)
     # The mask is the user's code, and whatever it raises must not let the text out.
-    except Exception:  # noqa: BLE001
+    except Exception as exc:  # noqa: BLE001
+        _log_once(type(exc).__qualname__)
         return MASK_FAILED
     return masked if isinstance(masked, str) else MASK_FAILED
 
@@ -58,6 +64,13 @@ def apply(mask: Mask | None, value: JsonValue) -> JsonValue:
         case _:
             written = mask_text(mask, str(value))
             return value if written == str(value) else written
+
+
+def _log_once(kind: str) -> None:
+    """Log that the mask fails, without the exception's text, which may be what it should have hidden."""
+    if kind not in _told:
+        _told.add(kind)
+        logger.error("ragtrace: the mask fails with %s; what it cannot handle is dropped (`masked`)", kind)
 
 
 def _holds_failure(value: JsonValue) -> bool:

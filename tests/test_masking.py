@@ -62,3 +62,17 @@ def test_a_failure_is_reported_wherever_it_happened(value, failed):
 def test_the_empty_text_needs_no_mask():
     """Nothing is asked about an empty text."""
     assert mask_text(fail, "") == ""
+
+
+def test_a_failing_mask_is_logged_without_the_text(caplog):
+    """The log names the kind of failure, once; the exception's text may be what the mask should have hidden."""
+
+    def fail_oddly(text: str) -> str:
+        raise UnicodeError(text)
+
+    for _ in range(3):
+        mask_text(fail_oddly, "a.sample@example.org")
+
+    assert [r.getMessage() for r in caplog.records] == [
+        "ragtrace: the mask fails with UnicodeError; what it cannot handle is dropped (`masked`)"
+    ]

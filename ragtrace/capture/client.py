@@ -4,8 +4,9 @@ import atexit
 import logging
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 from weakref import WeakSet
@@ -33,7 +34,7 @@ class Capture:
     def __init__(self, config: PipelineConfig | None = None) -> None:
         self._pipeline = Pipeline(config)
         self._collector = Collector(
-            self._pipeline.deliver,
+            self._deliver,
             limit_bytes=config.settings.capture_queue_bytes if config else _QUEUE_BYTES,
         )
         _alive.add(self)
@@ -71,6 +72,10 @@ class Capture:
         """Start afresh in a forked child; the parent delivers what it had."""
         self._collector.after_fork_in_child()
         self._pipeline.forget_connections()
+
+    def _deliver(self, calls: Sequence[CapturedCall], closing: threading.Event) -> int:
+        self._collector.limit_bytes = self._pipeline.find_config().settings.capture_queue_bytes
+        return self._pipeline.deliver(calls, closing)
 
 
 _alive: WeakSet[Capture] = WeakSet()

@@ -1,8 +1,10 @@
 """Carry calls from the queue to where they belong: ragtrace's own exporter, or the application's tracer provider."""
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from opentelemetry import trace
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, detach, set_value
@@ -62,18 +64,26 @@ class Pipeline:
         """Drop what a forked child must not share with its parent."""
         self._route = None
 
-    def _find_route(self) -> "_OwnRoute | _ApplicationRoute":
+    def find_config(self) -> PipelineConfig:
+        """Return what was configured, else what the environment says.
+
+        Raises:
+            ConfigError: the environment is wrong; said again each time, but looked at only once.
+        """
         if self._problem is not None:
             raise ConfigError(self._problem)
         try:
-            config = self._config = self._config or PipelineConfig(settings=load_settings())
-            if self._route is None or self._route.config is not config:
-                uses_application = config.settings.capture_pipeline == "application"
-                self._route = _ApplicationRoute(config) if uses_application else _OwnRoute(config)
+            self._config = self._config or PipelineConfig(settings=load_settings())
         except ConfigError as exc:
-            # Kept, so that an application that is not configured does not pay for finding that out again.
             self._problem = str(exc)
             raise
+        return self._config
+
+    def _find_route(self) -> "_OwnRoute | _ApplicationRoute":
+        config = self.find_config()
+        if self._route is None or self._route.config is not config:
+            uses_application = config.settings.capture_pipeline == "application"
+            self._route = _ApplicationRoute(config) if uses_application else _OwnRoute(config)
         return self._route
 
 
@@ -113,13 +123,20 @@ class _ApplicationRoute:
         self.config = config
         limit = config.settings.capture_record_bytes
         self._emitter = Emitter(settings=config.settings, mask=config.mask, limit_bytes=limit)
+        self._used: WeakSet[trace.TracerProvider] = WeakSet()
 
     def deliver(self, calls: Sequence[CapturedCall], closing: threading.Event) -> int:
         return sum(self._deliver_one(call) for call in calls)
 
     def flush(self, timeout_seconds: float) -> bool:
-        provider = trace.get_tracer_provider()
-        return provider.force_flush(int(timeout_seconds * 1000)) if isinstance(provider, TracerProvider) else True
+        """Flush every provider that spans went through."""
+        deadline = time.monotonic() + timeout_seconds
+        flushed = [
+            provider.force_flush(max(0, int((deadline - time.monotonic()) * 1000)))
+            for provider in list(self._used)
+            if isinstance(provider, TracerProvider)
+        ]
+        return all(flushed)
 
     def _deliver_one(self, call: CapturedCall) -> int:
         provider = call.provider or trace.get_tracer_provider()
@@ -127,6 +144,7 @@ class _ApplicationRoute:
             raise ConfigError(
                 "RAGTRACE_CAPTURE_PIPELINE='application': the application has no tracer provider; set one, or use 'own'"
             )
+        self._used.add(provider)
         return int(_write(self._emitter, call, provider.get_tracer(SCOPE_NAME, __version__)) is None)
 
 

@@ -126,6 +126,18 @@ def test_the_environment_is_read_when_a_call_needs_it(monkeypatch, server, tmp_p
     assert (capture.flush(10), _texts(server)) == (True, [TEXT, TEXT.upper()])
 
 
+def test_a_wrong_environment_is_told_once(monkeypatch, caplog):
+    """A variable that is out of its range costs the calls, not the program, and one line."""
+    monkeypatch.setenv("RAGTRACE_CAPTURE_RATE", "2")
+    for _ in range(3):
+        capture.submit(call())
+        capture.flush(10)
+
+    assert [r.getMessage() for r in caplog.records] == [
+        "ragtrace: delivering captured calls: RAGTRACE_CAPTURE_RATE='2': expected a number from 0 to 1"
+    ]
+
+
 def test_one_call_that_cannot_be_written_costs_only_itself(server):
     """A call that breaks us is lost; those beside it arrive."""
     client = _configure(server)
@@ -174,6 +186,18 @@ def test_the_mask_covers_the_resource(monkeypatch, server):
     capture.flush(10)
 
     assert (b"a.sample" in server.bodies[0], b"***" in server.bodies[0]) == (False, True)
+
+
+def test_the_queue_bound_is_the_settings(server, monkeypatch):
+    """Also without `configure`, the bound of the environment holds, once the environment was read."""
+    for name, value in {"BASE_URL": server.url, "PUBLIC_KEY": "pk", "SECRET_KEY": "sk"}.items():
+        monkeypatch.setenv(f"LANGFUSE_{name}", value)
+    monkeypatch.setenv("RAGTRACE_CAPTURE_QUEUE_BYTES", "1000000")
+    capture.submit(call("first"))
+    capture.flush(10)
+    capture.submit(call("x" * 2_000_000))
+
+    assert (capture.flush(10), _texts(server)) == (True, ["first"])
 
 
 def test_large_calls_all_arrive_in_bounded_bodies():
@@ -235,7 +259,6 @@ def test_the_applications_pipeline_can_be_used(application, server):
     client = _configure(server, pipeline="application")
     client.submit(call(TEXT, provider=provider))
     done = client.flush(10)
-    provider.force_flush()
 
     assert (done, [s.name for s in exporter.get_finished_spans()], server.bodies) == (True, ["rag-call"], [])
 

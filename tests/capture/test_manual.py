@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from opentelemetry.sdk.trace import TracerProvider
 
 import ragtrace
-from ragtrace.capture import Capture, hear_retrieved
+from ragtrace.capture import hear_retrieved
 from ragtrace.capture.in_memory import CapturedCalls
 from ragtrace.errors import ConfigError
 from tests.capture.calls import TEXT, config
@@ -125,7 +125,7 @@ async def test_a_cancelled_block_is_abandoned(captured_calls):
 
 def test_a_mistake_in_the_hints_does_not_reach_the_program(caplog):
     """What cannot be read is logged, and the block goes on."""
-    calls = Capture(config())
+    calls = CapturedCalls(config())
     with ragtrace.rag_call("q", client=calls) as call:
         call.retrieved([object()])
         call.prompt(object())
