@@ -4,17 +4,20 @@ import asyncio
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 from rich.console import Console
 
 from ragtrace.demo.run import run_demo
+from ragtrace.demo.server import STARTED
 
 SCREENS = Path(__file__).parent.parent / "docs" / "screens"
 WIDTHS = (1280, 420)
 SCHEMES = ("light", "dark")
-TALLEST = 2000
+TALLEST = 1800
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -24,7 +27,7 @@ def main() -> int:
     if path is None:
         print("no Chromium on this machine: apt-get install chromium", file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, stopped_servers():
         quiet = Console(stderr=True, quiet=True)
         result = asyncio.run(run_demo(Path(folder), model_name=None, out=quiet, progress=Console(stderr=True)))
         SCREENS.mkdir(parents=True, exist_ok=True)
@@ -37,6 +40,17 @@ def main() -> int:
                     print(file)
             browser.close()
     return 0
+
+
+@contextmanager
+def stopped_servers() -> Iterator[None]:
+    """Stop the demo's server, which would stay for a while for people to browse."""
+    try:
+        yield
+    finally:
+        for process in STARTED:
+            process.terminate()
+            process.wait()
 
 
 def photograph(browser: Browser, page: Path, file: Path, *, width: int, scheme: str) -> None:

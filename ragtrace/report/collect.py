@@ -1,8 +1,10 @@
 """Read a window of calls, scores and outcomes from Langfuse, and the content of the worst calls only."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from ragtrace import semconv
 from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
@@ -15,6 +17,8 @@ from ragtrace.report.records import CallRecord
 
 Key = tuple[str, str]
 """Trace id and observation id."""
+_MOST_PARTS = 8
+_LEAST_CALLS_A_PART = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,7 @@ async def collect(api: LangfuseApi, window: Window, *, made_at: datetime) -> Rep
     """
     project = await api.project()
     rows = await _list_rows(api, window)
-    records = make_records(rows.values(), await _read_scores(api, window))
+    records = make_records(rows.values(), await _read_scores(api, rows.values(), window))
     chosen = worst(records, window.shown)
     return make_report(
         records,
@@ -83,10 +87,29 @@ async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationR
     }
 
 
-async def _read_scores(api: LangfuseApi, window: Window) -> list[StoredScore]:
+async def _read_scores(api: LangfuseApi, rows: Iterable[ObservationRow], window: Window) -> list[StoredScore]:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            parts = [tasks.create_task(_read_part(api, query)) for query in score_queries(rows, window)]
+    except ExceptionGroup as failed:
+        # All parts ask the same server the same thing: the first failure says it all.
+        raise failed.exceptions[0] from None
+    return [score for part in parts for score in part.result()]
+
+
+def score_queries(rows: Iterable[ObservationRow], window: Window) -> tuple[ScoreQuery, ...]:
+    """Split the window into parts with about as many calls each: scores come by the hundred, so parts come at once."""
     # A score carries its call's start as timestamp, so the window of the calls is the window of the scores.
+    starts = sorted({row.start_time for row in rows})
+    if not starts:
+        return ()
+    size = max(_LEAST_CALLS_A_PART, -(-len(starts) // _MOST_PARTS))
+    edges = [window.since, *starts[size::size], window.until]
     trace_ids = (window.trace_id,) if window.trace_id else ()
-    query = ScoreQuery(since=window.since, until=window.until, trace_ids=trace_ids)
+    return tuple(ScoreQuery(since=since, until=until, trace_ids=trace_ids) for since, until in pairwise(edges))
+
+
+async def _read_part(api: LangfuseApi, query: ScoreQuery) -> list[StoredScore]:
     return [score async for page in api.read_scores(query) for score in page if score.observation_id]
 
 

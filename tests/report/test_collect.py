@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 from ragtrace import semconv
 from ragtrace.cli import app
+from ragtrace.errors import BackendRejected
 from ragtrace.extract import ObservationRow
-from ragtrace.langfuse import CallQuery, StoredScore, open_langfuse
-from ragtrace.report.collect import Window, collect, make_records
+from ragtrace.langfuse import CallQuery, ScoreQuery, StoredScore, open_langfuse
+from ragtrace.report.collect import Window, collect, make_records, score_queries
 from ragtrace.report.pages import make_routes
 from ragtrace.report.records import CallRecord
 from ragtrace.scorer import ScoringOptions, StateFile, Tally, score_calls
@@ -107,6 +108,39 @@ def test_scores_of_other_observations_are_left_out():
     words = replace(stray, trace_id="t", value="good", data_type="CATEGORICAL")
 
     assert make_records([row], [stray, words]) == (CallRecord(trace_id="t", observation_id="o", started_at=STARTED_AT),)
+
+
+def _rows(count: int) -> list[ObservationRow]:
+    return [
+        ObservationRow(
+            id=str(n), trace_id="t", name="rag-call", type="CHAIN", start_time=STARTED_AT + timedelta(seconds=n)
+        )
+        for n in range(count)
+    ]
+
+
+def test_large_windows_are_read_in_parts():
+    """Scores of many calls are read in parts that join without a gap; a small window is one part, an empty one none."""
+    since, until = STARTED_AT - timedelta(hours=1), STARTED_AT + timedelta(hours=1)
+    middle = STARTED_AT + timedelta(seconds=100)
+
+    assert score_queries(_rows(150), Window(since=since, until=until)) == (
+        ScoreQuery(since=since, until=middle),
+        ScoreQuery(since=middle, until=until),
+    )
+    assert score_queries(_rows(3), Window(trace_id="t")) == (ScoreQuery(trace_ids=("t",)),)
+    assert score_queries([], Window()) == ()
+    assert len(score_queries(_rows(5000), Window())) == 8
+
+
+async def test_failure_of_one_part_is_one_error(local_langfuse):
+    """Where scores cannot be read the report fails with the line that says why."""
+    seed(local_langfuse, many(150))
+    local_langfuse.faults.path = "/api/public/v3/scores"
+    local_langfuse.faults.status = 403
+
+    with pytest.raises(BackendRejected, match="may not read scores"):
+        await _report(_settings(local_langfuse), Window())
 
 
 async def test_pages_show_the_window_and_one_trace(scored):
