@@ -41,7 +41,9 @@ def serve(
     host: Annotated[str, typer.Option(help="A loopback address; no other is taken.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8123,
     db: Annotated[Path, typer.Option(help="SQLite file; made if it is not there.")] = Path(".ragtrace/langfuse.sqlite"),
-    emulate: Annotated[Literal["4.59", "4.16"], typer.Option(help="Langfuse version to behave like.")] = "4.59",
+    emulate: Annotated[
+        Literal["4.59", "4.16"], typer.Option(help="Langfuse to behave like: 4.59 as documented, 4.16 as recorded.")
+    ] = "4.59",
     public_key: Annotated[str, typer.Option(help="Public key to accept.")] = "pk-local",
     secret_key: Annotated[str, typer.Option(help="Secret key to accept.")] = "sk-local",
     idle_exit_seconds: Annotated[
