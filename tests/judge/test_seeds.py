@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from ragtrace.scorer import ajudge_calls
-from tests.judge.conftest import endpoint  # noqa: F401 - a fixture
 from tests.judge.endpoint import Asked, Reply, ScriptedEndpoint, claim, says, verdicts
 
 SEEDS = [
     json.loads(line)
-    for line in (Path(__file__).parent.parent / "benchmarks" / "seeds.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parents[2] / "benchmarks" / "seeds.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 WORDS = {"S": "supported", "C": "contradicted", "U": "unsupported"}
 NEEDS_EMBEDDINGS = {"answer_relevancy"}
