@@ -1,7 +1,7 @@
 """Turn a call into what a judge is shown: texts made safe to send, numbered, and cut to fit its window."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -43,9 +43,13 @@ def make_plan(call: RagCall, *, mask: Mask | None = None, wanted: frozenset[Extr
             raise MaskFailedError
         return clean(masked)
 
-    received = _excerpts(call, lambda delivery: delivery.received_text, shown)
+    placed = call.delivery.prompt_order if call.delivery else ()
+    retrieved = range(len(call.delivery.passages)) if call.delivery else range(0)
+    # A received passage without a place in the prompt stands behind the others.
+    order = (*placed, *(index for index in retrieved if index not in placed))
+    received = _excerpts(call, order, lambda delivery: delivery.received_text, shown)
     reference = split_sentences(call.reference) if call.reference and call.reference.strip() else ()
-    withheld = _excerpts(call, lambda delivery: delivery.withheld_text, shown) if reference else ()
+    withheld = _excerpts(call, retrieved, lambda delivery: delivery.withheld_text, shown) if reference else ()
     answer = split_sentences(call.answer) if call.answer.strip() else ()
     return Plan(
         language=_language(call),
@@ -77,13 +81,14 @@ def _language(call: RagCall) -> str:
 
 
 def _excerpts(
-    call: RagCall, text_of: Callable[[PassageDelivery], str], shown: Callable[[str], str]
+    call: RagCall,
+    order: Iterable[int],
+    text_of: Callable[[PassageDelivery], str],
+    shown: Callable[[str], str],
 ) -> tuple[Excerpt, ...]:
-    """Return the passages' texts that are not blank, in prompt order; those without a place in the prompt last."""
+    """Return the passages' texts that are not blank."""
     if call.delivery is None:
         return ()
-    placed = call.delivery.prompt_order
-    order = (*placed, *(i for i in range(len(call.delivery.passages)) if i not in placed))
     texts = ((index, text_of(call.delivery.passages[index])) for index in order)
     return tuple(Excerpt(passage=index, text=shown(text)) for index, text in texts if text.strip())
 
