@@ -150,6 +150,6 @@ def stuff_chain(retriever: Any = None, model: Any = None) -> Runnable[Any, str]:
     return sources | PROMPT | (model or says("At 06:00.")) | StrOutputParser()
 
 
-def make_handler(records: Records) -> RagCallbackHandler:
+def make_handler(records: Records, **options: Any) -> RagCallbackHandler:
     """Make a handler with a table of its own, so that a test can look into it."""
-    return RagCallbackHandler(client=records, runs=RunTable())
+    return RagCallbackHandler(client=records, runs=RunTable(), **options)

@@ -1,10 +1,12 @@
-"""Every shape of RAG application that capture knows, small enough to run; `python shape_catalogue.py` prints the table."""
+"""Every shape of RAG application that capture knows, small enough to run; run as a program, it writes the table."""
 
 import asyncio
 import operator
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypedDict
 
 from langchain.agents import create_agent
@@ -50,12 +52,21 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 import ragtrace
-from ragtrace.align import quick
+from ragtrace.align import align
 from ragtrace.capture import CapturedCall
 
 QUESTION = "When does the gate open?"
 ANSWER = "At 06:00."
 BOTH = (GATE, DOGS)
+TABLE = Path(__file__).parents[3] / "docs" / "shapes.md"
+HEAD = """# Shapes of RAG applications
+
+What capture makes of each: the question, how many passages retrieval returned, what of them stood in the prompt that
+the generator was sent, and the answer. Written by a test that runs every row.
+
+| shape | question | retrieved | received | answer |
+|---|---|---|---|---|
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +104,7 @@ def shape(name: str, **expected: Any) -> Callable[[Callable[[Any], object]], Cal
 
 def received_texts(call: CapturedCall) -> tuple[str, ...]:
     """Return the received text of each passage that was received at all."""
-    delivery = quick(call.passages or (), call.prompt_parts)
+    delivery = align(call.passages or (), call.prompt_parts)
     return tuple(p.received_text for p in delivery.passages if p.status in ("full", "partial"))
 
 
@@ -247,7 +258,7 @@ def hidden_search(config: Any) -> object:
     return (chain | PROMPT | says(ANSWER) | StrOutputParser()).invoke(QUESTION, config)
 
 
-@shape("the same, with `ragtrace.retrieved(docs)`", sources=("manual", "manual"))
+@shape("function that searches and formats, telling `ragtrace.retrieved(docs)`", sources=("manual", "manual"))
 def told(config: Any) -> object:
     def search(_question: str) -> str:
         return write_out(ragtrace.retrieved([Document(page_content=text) for text in BOTH]))
@@ -262,7 +273,7 @@ def imperative(config: Any) -> object:
     return says(ANSWER).invoke(f"Context:\n{write_out(documents)}\n\nQuestion: {QUESTION}", config)
 
 
-@shape("the same, retrieval in a thread of its own", confidence="medium")
+@shape("plain code: `retriever.invoke` in another thread, then `llm.invoke`", confidence="medium")
 def imperative_thread(config: Any) -> object:
     with ThreadPoolExecutor(1) as pool:
         documents = pool.submit(Shelf().invoke, QUESTION, config).result()
@@ -547,10 +558,10 @@ def structured(config: Any) -> object:
     return (sources | PROMPT | model | parse).invoke(QUESTION, config)
 
 
-@shape("structured output parsed from text", answer='{"answer": "At 06:00."}', confidence="medium")
+@shape("structured output parsed from text")
 def parsed(config: Any) -> object:
     sources = {"context": Shelf() | RunnableLambda(write_out), "question": RunnablePassthrough()}
-    model = says('{"answer": "At 06:00."}')
+    model = says('```json\n{"answer": "At 06:00."}\n```')
     return (sources | PROMPT | model | PydanticOutputParser(pydantic_object=Verdict)).invoke(QUESTION, config)
 
 
@@ -628,27 +639,37 @@ def resumed(config: Any) -> object:
     return graph.invoke(Command(resume="yes"), thread)
 
 
-def write_table() -> str:
-    """Write the catalogue as a Markdown table, from what capture really makes of each shape."""
-    rows = []
-    for entry in SHAPES:
-        records = Records()
-        entry.run({"callbacks": [make_handler(records)]})
-        call = records[-1]
-        retrieved = "unknown" if call.passages is None else f"{len(call.passages)} passages"
-        dropped = f", {len(call.candidates)} dropped before" if call.candidates else ""
-        rewritten = f" (asked as {call.question_rewritten!r})" if call.question_rewritten else ""
-        cells = [
-            entry.name,
-            call.question + rewritten,
-            retrieved + dropped,
-            f"{len(received_texts(call))} of them" if call.passages else "–",
-            call.answer or "–",
-        ]
-        rows.append("| " + " | ".join(cell.replace("\n", " / ") for cell in cells) + " |")
-    head = "| shape | question | retrieved | received | answer |\n|---|---|---|---|---|\n"
-    return head + "\n".join(rows) + "\n"
+def write_page() -> str:
+    """Write the catalogue as a Markdown page, from what capture really makes of each shape."""
+    return HEAD + "\n".join(_row(entry) for entry in SHAPES) + "\n"
+
+
+def _row(entry: Shape) -> str:
+    records = Records()
+    entry.run({"callbacks": [make_handler(records)]})
+    call = records[-1]
+    asked = f"{call.question}, searched as: {call.question_rewritten}" if call.question_rewritten else call.question
+    cells = [entry.name, asked, _retrieved(call), _received(call), call.answer or "–"]
+    return "| " + " | ".join(cell.replace("\n", " / ") for cell in cells) + " |"
+
+
+def _retrieved(call: CapturedCall) -> str:
+    if call.passages is None:
+        return "unknown"
+    dropped = f"; {len(call.candidates)} dropped before" if call.candidates else ""
+    counts = Counter(passage.source for passage in call.passages)
+    others = ", ".join(f"{n} {source}" for source, n in counts.items() if source != "retriever")
+    return f"{len(call.passages)}{f' ({others})' if others else ''}{dropped}"
+
+
+def _received(call: CapturedCall) -> str:
+    if not call.passages:
+        return "–"
+    counts = Counter(placed.status for placed in align(call.passages, call.prompt_parts).passages)
+    through = ", through other model calls" if "indirect" in call.marks else ""
+    names = {"full": "whole", "partial": "cut", "absent": "not"}
+    return ", ".join(f"{counts[status]} {name}" for status, name in names.items() if counts[status]) + through
 
 
 if __name__ == "__main__":
-    print(write_table(), end="")
+    TABLE.write_text(write_page(), encoding="utf-8")

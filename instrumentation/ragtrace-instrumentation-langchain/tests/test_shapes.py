@@ -2,7 +2,7 @@
 
 import pytest
 from langchain_kit import Records
-from shape_catalogue import SHAPES, Shape, received_texts
+from shape_catalogue import SHAPES, TABLE, Shape, received_texts, write_page
 
 from ragtrace_instrumentation_langchain import RagCallbackHandler
 
@@ -21,3 +21,8 @@ def test_question_passages_and_answer_are_found(shape: Shape, handler: RagCallba
     assert tuple(p.text for p in call.candidates) == shape.candidates
     assert tuple(p.source for p in passages) == (shape.sources or ("retriever",) * len(passages))
     assert (call.confidence, call.marks) == (shape.confidence, shape.marks)
+
+
+def test_the_page_shows_what_capture_does():
+    """docs/shapes.md is what running every shape gives; `python shape_catalogue.py` writes it anew."""
+    assert TABLE.read_text(encoding="utf-8") == write_page()

@@ -82,7 +82,7 @@ def choose_generation(generations: Iterable[Generation], ending: Ending) -> Choi
 
 def _find_same(generation: Generation, ending: Ending) -> str | None:
     """Return the answer if the output of the root is just that."""
-    for arguments in generation.arguments:
+    for arguments in generation.arguments or (_parsed(generation.text) if ending.values else ()):
         if any(_is_made_from(value, arguments) for value in ending.values):
             return _written(arguments)
     for said in _sayings(generation):
@@ -114,6 +114,16 @@ def _sayings(generation: Generation) -> list[str]:
     else:
         texts = [value for arguments in generation.arguments for value in arguments.values() if isinstance(value, str)]
     return [text.strip() for text in texts if text.strip()]
+
+
+def _parsed(text: str | None) -> tuple[Mapping[str, object], ...]:
+    """Read the JSON object that a model wrote as its text, fenced or not."""
+    written = text or ""
+    try:
+        value = json.loads(written[written.index("{") : written.rindex("}") + 1])
+    except ValueError:
+        return ()
+    return (value,)
 
 
 def _is_made_from(value: Mapping[str, object], arguments: Mapping[str, object]) -> bool:
