@@ -21,17 +21,17 @@ def _create(call: Call) -> Reply:
     content = fields.text("content", shortest=1, longest=_LONGEST)
     author = fields.optional_text("authorUserId")
     fields.done()
+    _check_object(call, object_type, object_id)
+    body: dict[str, Json] = {"objectType": object_type, "objectId": object_id, "content": content}
+    body["authorUserId"] = author
+    record = Record(kind=_KIND, id="", parent=f"{object_type} {object_id}", name=object_type, body=body)
+    return Reply(body={"id": call.store.records.create(record).id})
+
+
+def _check_object(call: Call, object_type: str, object_id: str) -> None:
     column = _COLUMNS.get(object_type)
     if column is None or not call.store.observations.is_known(column, object_id):
         raise not_found(f"Reference object, {object_type}: {object_id} not found. Skipping comment creation.")
-    body: dict[str, Json] = {
-        "objectType": object_type,
-        "objectId": object_id,
-        "content": content,
-        "authorUserId": author,
-    }
-    record = Record(kind=_KIND, id="", parent=f"{object_type} {object_id}", name=object_type, body=body)
-    return Reply(body={"id": call.store.records.create(record).id})
 
 
 def _trimmed(body: Json) -> Json:

@@ -70,15 +70,19 @@ def _create_item(call: Call) -> Reply:
     dataset = call.store.records.find(_DATASET, name)
     if dataset is None:
         raise not_found(f"Dataset {name} not found for project {PROJECT_ID}")
+    return Reply(body=_show_item(_put_item(call, fields, dataset=dataset, status=status), dataset.name))
+
+
+def _put_item(call: Call, fields: Fields, *, dataset: Record, status: str) -> Record:
     sent = _sent(fields, _ITEM_FIELDS)
     item_id = fields.optional_text("id") or ""
     found = call.store.records.get(_ITEM, item_id) if item_id else None
     if found is not None:
         changed = replace(found, parent=dataset.id, status=status or found.status, body=found.body | sent)
-        return Reply(body=_show_item(call.store.records.update(changed), dataset.name))
+        return call.store.records.update(changed)
     body = dict.fromkeys(_ITEM_FIELDS, None) | sent
     item = Record(kind=_ITEM, id=item_id, parent=dataset.id, status=status or "ACTIVE", body=body)
-    return Reply(body=_show_item(call.store.records.create(item), dataset.name))
+    return call.store.records.create(item)
 
 
 def _list_items(call: Call) -> Reply:

@@ -116,18 +116,22 @@ def _change(call: Call) -> Reply:
         fields.add(custom(_NOTHING))
     fields.done()
     record = _find(call)
-    if fields.is_set("name"):
-        _check(fields, str(record.body["dataType"]))
-    else:
-        _check_optional(fields, str(record.body["dataType"]))
-    fields.optional_flag("isArchived")
-    fields.done()
+    _check_change(fields, str(record.body["dataType"]))
     changed = {key: fields.json(key) for key in _CHANGEABLE[1:] if fields.raw(key) is not MISSING}
     body = record.body | changed
     if _is_out_of_order(body):
         raise bad_request(_WRONG_ORDER)
     name = fields.text("name") if fields.is_set("name") else record.name
     return Reply(body=_show(call.store.records.update(replace(record, name=name, body=body))))
+
+
+def _check_change(fields: Fields, data_type: str) -> None:
+    if fields.is_set("name"):
+        _check(fields, data_type)
+    else:
+        _check_optional(fields, data_type)
+    fields.optional_flag("isArchived")
+    fields.done()
 
 
 def _find(call: Call) -> Record:
