@@ -6,44 +6,53 @@ from collections.abc import Sequence
 from itertools import accumulate, count
 from operator import add
 
-_SHARE = 0.2
-"""Share of letters that are anchors."""
+_SHARE, _SMALL_SHARE = 0.2, 0.4
+"""Share of letters that are anchors; more where the texts are small."""
+_SMALL = 40_000
 _SAMPLE = 4096
 """Letters counted to choose the anchors."""
-_MOST_CHARS = 32
-"""Different anchor letters at most, a script."""
-_DENSE_SCRIPTS = "\u2e80"
+_MOST_CHARS = 12
+"""Anchor letters of a script at most; where they would have to be more, every n-th code is one."""
+DENSE = "\u2e80"
 """From here on a letter says as much as a few letters of an alphabet."""
-_LENGTH, _DENSE_LENGTH = 12, 6
+_LENGTH, _DENSE_LENGTH = 12, 5
 """Letters of a key, from the anchor on."""
 _BUCKET = 16
 """Places remembered of a key: text that repeats itself more often is boilerplate."""
 
 
 class Alphabet:
-    """Which letters are anchors, for texts of any mix of scripts."""
+    """Which letters are anchors, for texts of any mix of scripts; `prompt` first, for it is indexed."""
 
-    __slots__ = ("_dense", "_plain")
+    __slots__ = ("_codes", "_dense", "_plain", "_step")
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        counts = Counter("".join([_sample(text, _SAMPLE // max(1, len(texts)) + 64) for text in texts]))
-        scripts: list[list[str]] = [[], [], []]
+    def __init__(self, prompt: str, texts: Sequence[str]) -> None:
+        share = _SMALL_SHARE if len(prompt) <= _SMALL else _SHARE
+        size = _SAMPLE // (len(texts) + 1) + 64
+        counts = Counter("".join([_sample(text, size) for text in (prompt, *texts)]))
+        scripts: dict[int, list[str]] = {}
         for char, _ in counts.most_common():
-            scripts[0 if char < "\x80" else 1 if char < _DENSE_SCRIPTS else 2].append(char)
-        chosen = [_chosen(chars, counts) for chars in scripts]
-        self._plain = chosen[0] + chosen[1]
-        self._dense = chosen[2]
+            scripts.setdefault(_script(char), []).append(char)
+        chosen = [_chosen(chars, counts, share=share) for script, chars in scripts.items() if script >= 0]
+        self._plain = "".join(chosen)
+        self._step = round(1 / share)
+        has_dense = -1 in scripts
+        self._dense = {char for char in set(prompt) if self._is_dense_anchor(char)} if has_dense else set()
 
     def keys(self, letters: str) -> tuple[list[int], list[str]]:
         """Return the anchors of `letters`, ascending, and the letters from each on."""
-        plain = _places(letters, self._plain, _LENGTH)
+        plain = _places(letters, self._plain)
         keys = [letters[at : at + _LENGTH] for at in plain]
-        dense = _places(letters, self._dense, _DENSE_LENGTH)
-        if not dense:
+        if not self._dense:
             return plain, keys
+        last = len(letters) - _DENSE_LENGTH + 1
+        dense = [at for at, char in enumerate(letters[:last]) if char in self._dense] if last > 0 else []
         both = [*zip(plain, keys, strict=True), *((at, letters[at : at + _DENSE_LENGTH]) for at in dense)]
         both.sort()
         return [at for at, _ in both], [key for _, key in both]
+
+    def _is_dense_anchor(self, char: str) -> bool:
+        return char >= DENSE and ord(char) % self._step == 0
 
 
 class PromptIndex:
@@ -58,12 +67,9 @@ class PromptIndex:
         if len(self._first) < len(keys):
             self._add_repeated(places, keys)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._first
-
     def places(self, key: str) -> list[int]:
         """Return where `key` stands, ascending; not all places of one that is everywhere."""
-        return self._more.get(key) or [self._first[key]]
+        return self._more.get(key) or ([self._first[key]] if key in self._first else [])
 
     def hits(self, places: list[int], keys: list[str]) -> list[tuple[int, str]]:
         """Return the anchors of a passage whose key the prompt has."""
@@ -86,22 +92,27 @@ def _sample(text: str, size: int) -> str:
     return text[middle : middle + size]
 
 
-def _chosen(chars: list[str], counts: Counter[str]) -> str:
+def _script(char: str) -> int:
+    """Tell scripts apart, roughly; -1 for those without an alphabet."""
+    return -1 if char >= DENSE else ord(char) >> 7 if char >= "\u0250" else 0
+
+
+def _chosen(chars: list[str], counts: Counter[str], *, share: float) -> str:
     """Return the most frequent of `chars` that together make up the wanted share of their script."""
-    wanted = _SHARE * sum(counts[char] for char in chars)
-    chosen, share = "", 0
+    wanted = share * sum(counts[char] for char in chars)
+    chosen, reached = "", 0
     for char in chars[:_MOST_CHARS]:
-        if share >= wanted:
+        if reached >= wanted:
             break
         chosen += char
-        share += counts[char]
+        reached += counts[char]
     return chosen
 
 
-def _places(letters: str, chars: str, length: int) -> list[int]:
+def _places(letters: str, chars: str) -> list[int]:
     places: list[int] = []
     for char in chars:
         places += map(add, accumulate(map(len, letters.split(char))), count())
         places.pop()
     places.sort()
-    return places[: bisect_left(places, len(letters) - length + 1)]
+    return places[: bisect_left(places, len(letters) - _LENGTH + 1)]

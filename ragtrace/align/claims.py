@@ -77,10 +77,10 @@ class Claims:
             at += 1
 
     def _may_share(self, passage: int, block: Block, claim: Claim, *, has_own: bool) -> bool:
-        if claim.passage == passage:
-            return True
         # Where the claiming passage would begin, in letters of this one.
         shift = block.start - block.place + claim.start - claim.offset
+        if claim.passage == passage:
+            return shift == 0
         relation = self._relation(passage, claim.passage, shift)
         return relation == "neighbours" or (relation == "holds" and has_own)
 

@@ -7,10 +7,8 @@ from ragtrace.align.chains import Chain
 from ragtrace.align.claims import Claims
 from ragtrace.align.labels import FULL
 from ragtrace.align.spans import merged
-from ragtrace.align.units import LEAST, Search, Unit
+from ragtrace.align.units import Search, Unit
 
-_ENOUGH = 32
-"""Letters in a row that are no accident; fewer are enough of a short passage."""
 _OWN, _OWN_SHARE = 16, 0.05
 """Letters nobody else has that make a passage the likelier source of what it shares."""
 _SHRED = 8
@@ -47,7 +45,7 @@ def _claim_whole(passage: int, unit: Unit, claims: Claims) -> None:
 
 
 def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) -> None:
-    enough = min(_ENOUGH, max(LEAST, len(unit.letters) // 4))
+    enough = unit.enough
     if chain.letters < enough:
         return
     own = sum(map(claims.free, chain.blocks))

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragtrace.align.anchors import Alphabet, PromptIndex
+from ragtrace.align.anchors import DENSE, Alphabet, PromptIndex
 from ragtrace.align.blocks import Block, find_blocks
 from ragtrace.align.chains import Chain, find_chains
 from ragtrace.align.skeleton import Skeleton
 
-LEAST = 12
-"""Letters below which a text is found as a whole or not at all."""
+_ENOUGH, _LEAST = 32, 14
+"""Letters in a row that are no accident; fewer are enough of a short text."""
+_DENSITY = 2.5
+"""How many letters of an alphabet one of another script is worth."""
+_LOOKED_AT = 400
 _SEARCHED = 100_000_000
 """Letters (prompt × texts) up to which each text is searched as a whole; above, anchors must find it."""
 _OCCURRENCES = 50
@@ -30,6 +33,14 @@ class Unit:
     """What of it was received, once other passages had their say."""
     copies: int = 1
 
+    @property
+    def enough(self) -> int:
+        """Letters in a row that are no accident."""
+        looked_at = self.letters[:_LOOKED_AT]
+        dense = sum(char >= DENSE for char in looked_at) / max(1, len(looked_at))
+        enough = min(_ENOUGH, max(_LEAST, len(self.letters) // 20))
+        return round(enough / (1 + (_DENSITY - 1) * dense))
+
 
 class Search:
     """Looks for texts in one prompt; indexes it when the first text is not there as a whole."""
@@ -38,7 +49,7 @@ class Search:
 
     def __init__(self, prompt: Skeleton) -> None:
         self._prompt = prompt
-        self._alphabet = Alphabet([])
+        self._alphabet = Alphabet("", [])
         self._index: PromptIndex | None = None
 
     def find(self, units: Sequence[Unit]) -> None:
@@ -47,13 +58,13 @@ class Search:
         if len(letters) * len(units) <= _SEARCHED:
             for unit in units:
                 unit.whole = self._occurrences(unit.letters)
-        broken = [unit for unit in units if not unit.whole and len(unit.letters) >= LEAST]
+        broken = [unit for unit in units if not unit.whole and len(unit.letters) >= unit.enough]
         if not broken:
             return
-        self._alphabet = Alphabet([letters, *(unit.letters for unit in broken)])
+        self._alphabet = Alphabet(letters, [unit.letters for unit in broken])
         self._index = PromptIndex(letters, self._alphabet)
         for n, unit in enumerate(units):
-            if not unit.whole and len(unit.letters) >= LEAST:
+            if not unit.whole and len(unit.letters) >= unit.enough:
                 blocks = find_blocks(unit.letters, letters, alphabet=self._alphabet, index=self._index)
                 unit.chains = find_chains(n, unit.letters, letters, blocks)
 
