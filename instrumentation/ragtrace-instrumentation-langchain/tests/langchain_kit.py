@@ -39,6 +39,9 @@ class Shelf(BaseRetriever):
     find: Callable[[str], list[Document]] | None = None
     fails: bool = False
     waits: bool = False
+    """Asynchronous retrieval goes on until it is cancelled."""
+    waiting: list[str] = Field(default_factory=list)
+    """Queries that wait."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         if self.fails:
@@ -49,6 +52,7 @@ class Shelf(BaseRetriever):
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         if self.waits:
+            self.waiting.append(query)
             await asyncio.Event().wait()
         return self._get_relevant_documents(query, run_manager=run_manager)
 
@@ -63,6 +67,9 @@ class Talker(BaseChatModel):
     breaks_after: int | None = None
     """Words after which a stream fails."""
     waits: bool = False
+    """Asynchronous generation goes on until it is cancelled."""
+    waiting: list[int] = Field(default_factory=list)
+    """One entry for each call that waits."""
     prompts: list[list[BaseMessage]] = Field(default_factory=list)
 
     @property
@@ -89,6 +96,7 @@ class Talker(BaseChatModel):
         self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         if self.waits:
+            self.waiting.append(1)
             await asyncio.Event().wait()
         return self._generate(messages)
 

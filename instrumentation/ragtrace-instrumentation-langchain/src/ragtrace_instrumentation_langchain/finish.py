@@ -67,15 +67,18 @@ def _make_record(call: Call, table: RunTable) -> CapturedCall | None:
     place = find_place(call)
     if place is None:
         return None
-    return _describe(call, choice, gathered, place=place, question=_question(call, choice, gathered, conversation))
+    question = _question(call, choice, gathered, conversation)
+    is_abandoned = ending.is_abandoned or isinstance(choice.generation.error, _LEFT)
+    return _describe(call, choice, gathered, place=place, question=question, is_abandoned=is_abandoned)
 
 
-def _describe(call: Call, choice: Choice, gathered: Gathered, *, place: Place, question: str) -> CapturedCall:
+def _describe(
+    call: Call, choice: Choice, gathered: Gathered, *, place: Place, question: str, is_abandoned: bool
+) -> CapturedCall:
     generation, metadata = choice.generation, call.metadata
     feeders = find_feeders(call.generations, generation, gathered.passages or ())
     parts = [part for feeder in (*feeders, generation) for part in feeder.prompt.parts]
     error = None if isinstance(generation.error, _LEFT) else generation.error
-    is_abandoned = isinstance(generation.error, _LEFT) or bool(call.ending and call.ending.is_abandoned)
     marks = {
         MARK_ABANDONED: is_abandoned,
         MARK_INDIRECT: bool(feeders),

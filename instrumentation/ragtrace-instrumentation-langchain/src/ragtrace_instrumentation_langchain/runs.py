@@ -120,6 +120,9 @@ class RunTable:
         if excess <= 0 and now - self._swept < _SWEEP_SECONDS:
             return []
         self._swept = now
+        if excess > 0:
+            # Many at once, since sorting ten thousand calls for each new one would cost more than the call.
+            excess += _MOST_CALLS // 10
         calls = sorted(self._calls.values(), key=lambda call: call.touched)
         return [
             call
