@@ -27,7 +27,7 @@ _PREFIXES = {
     "scorer": "scorer_",
 }
 _TABLE_KEYS = {("sampling", "rate"): "sample_rate"}
-_WHOLE_TABLES = ("prices", "thresholds")
+_WHOLE_TABLES = ("prices", "strata", "thresholds")
 _LONGEST_SHOWN = 60
 
 
@@ -40,6 +40,28 @@ class Price(BaseModel):
     completion: float = Field(ge=0)
 
 
+class StratumSettings(BaseModel):
+    """A kind of calls that is sampled at a rate of its own: `[strata.NAME]`; all conditions that are set must hold."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate: float = Field(ge=0, le=1)
+    trace_names: tuple[str, ...] = ()
+    """Any of these."""
+    tags: tuple[str, ...] = ()
+    """Any of these."""
+    environments: tuple[str, ...] = ()
+    """Any of these."""
+    marks: tuple[str, ...] = ()
+    """Any of these suspicions of capture."""
+    is_error: bool | None = None
+    latency_over_seconds: float | None = Field(default=None, ge=0)
+    delivery_below: float | None = Field(default=None, ge=0, le=1)
+    """Share of retrieved passages of which something was received."""
+    answer_longer_than: int | None = Field(default=None, ge=0)
+    """In characters."""
+
+
 def _alias(name: str) -> Any:
     """Accept a field by its own name and by another program's variable."""
     return Field(default=None, validation_alias=AliasChoices(name.lower(), name))
@@ -49,8 +71,8 @@ class Settings(BaseSettings):
     """Everything that can be configured. Environment variables are `RAGTRACE_` plus the field name in capitals.
 
     Langfuse's and OpenAI's own variables are read under their own names. `ragtrace.toml` holds the tables
-    `[judge]`, `[capture]`, `[sampling]`, `[metrics]`, `[scorer]` (keys without the prefix), `[prices]` and
-    `[thresholds]`; any other key is an error.
+    `[judge]`, `[capture]`, `[sampling]`, `[metrics]`, `[scorer]` (keys without the prefix), `[prices]`,
+    `[strata.NAME]` and `[thresholds]`; any other key is an error.
     """
 
     model_config = SettingsConfigDict(
@@ -106,6 +128,8 @@ class Settings(BaseSettings):
     sample_rate: float = Field(default=1.0, ge=0, le=1)
     """Share of captured calls that are judged, by hash of the trace id."""
     sampling_salt: str = ""
+    sampling_tokens_per_hour: int | None = Field(default=None, ge=1)
+    """Judge tokens that an hour may cost: thins the sample evenly, five minutes by five minutes."""
     concurrency: int = Field(default=16, ge=1, le=1024)
     """Most judge calls in flight."""
     state: Path = Path(".ragtrace/state.sqlite")
@@ -133,6 +157,8 @@ class Settings(BaseSettings):
     metrics_undecided_limit: float = Field(default=0.25, ge=0, le=1)
     """Largest share of undecided claims that still leaves a number."""
 
+    strata: dict[str, StratumSettings] = Field(default_factory=dict)
+    """Kinds of calls with rates of their own; a call of several kinds has the highest rate."""
     prices: dict[str, Price] = Field(default_factory=dict)
     thresholds: dict[str, float] = Field(default_factory=dict)
 

@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 from ragtrace.errors import BackendError
 from ragtrace.judge import Judge, make_judge
 from ragtrace.langfuse import CallQuery, LangfuseApi, open_langfuse
+from ragtrace.sampling.strata import Stratum
 from ragtrace.scorer.judging import choose_metrics, closing_judge
 from ragtrace.scorer.moments import parse_moment
 from ragtrace.scorer.preview import preview_calls
 from ragtrace.scorer.reading import CallReader
 from ragtrace.scorer.selection import Sampling
+from ragtrace.scorer.slots import thinned
 from ragtrace.scorer.state import StateFile
 from ragtrace.scorer.summary import RunSummary
 from ragtrace.scorer.tally import Tally
@@ -79,12 +81,20 @@ def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callab
     """
     return ScoringOptions(
         metrics=choose_metrics(settings, request.metric_names),
-        # A trace that was asked for by name is scored whatever the sample says.
-        sampling=Sampling(rate=1.0 if request.trace_id else settings.sample_rate, salt=settings.sampling_salt),
+        sampling=_sampling(settings, request),
+        tokens_per_hour=None if request.trace_id else settings.sampling_tokens_per_hour,
         concurrency=settings.concurrency,
         is_rescore=request.is_rescore,
         on_change=on_change,
     )
+
+
+def _sampling(settings: Settings, request: ScoreRequest) -> Sampling:
+    """A trace that was asked for by name is scored whatever the sample says."""
+    if request.trace_id:
+        return Sampling()
+    strata = tuple(Stratum(name=name, **dict(stratum)) for name, stratum in settings.strata.items())
+    return Sampling(rate=settings.sample_rate, salt=settings.sampling_salt, strata=strata)
 
 
 async def run_score(
@@ -127,7 +137,15 @@ async def summarise(work: Awaitable[None], tally: Tally, parts: Opened, *, windo
 async def _preview(
     parts: Opened, *, query: CallQuery, settings: Settings, options: ScoringOptions, tally: Tally
 ) -> None:
-    reader = CallReader(parts.api, parts.state, sampling=options.sampling, tally=tally, is_rescore=options.is_rescore)
+    sampling = await thinned(
+        parts.api,
+        parts.state,
+        sampling=options.sampling,
+        query=query,
+        tokens_per_hour=options.tokens_per_hour,
+        now=options.now(),
+    )
+    reader = CallReader(parts.api, parts.state, sampling=sampling, tally=tally, is_rescore=options.is_rescore)
     await preview_calls(reader, query, tally=tally, model=settings.judge_model, prices=settings.prices)
 
 

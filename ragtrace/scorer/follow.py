@@ -4,12 +4,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ragtrace.errors import BackendError, BackendRejected
 from ragtrace.extract import ObservationRow
 from ragtrace.judge import Judge
 from ragtrace.langfuse import CallQuery, LangfuseApi
+from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import key_of
 from ragtrace.scorer.state import StateFile
 from ragtrace.scorer.tally import Tally
@@ -21,11 +22,6 @@ _RETRIES_A_PASS = 500
 _GIVEN_UP_AFTER = timedelta(days=7)
 _LONGEST_PAUSE_SECONDS = 300.0
 _logger = logging.getLogger(__name__)
-
-
-def utc_now() -> datetime:
-    """Return the time."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +63,7 @@ class Follower:
         self._lookback = lookback
         self._first_since = first_since
         self._now = now
-        self._options = replace(options, postpone=self._postpone, put_off=state.postponed)
+        self._options = replace(options, postpone=self._postpone, put_off=state.postponed, now=now)
 
     async def look(self, tally: Tally) -> None:
         """Score what is new, then what is due again.

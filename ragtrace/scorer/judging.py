@@ -10,11 +10,19 @@ from opentelemetry import context as otel_context
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY
 
 from ragtrace import metrics
-from ragtrace.judge import Judge, verdicts_or_reason
+from ragtrace.errors import JudgeError, JudgeOverBudget, JudgeRefused, JudgeReplyInvalid
+from ragtrace.judge import Judge
 from ragtrace.model import RagCall, Score, Unscored, Verdicts
+from ragtrace.semconv import RAG_OUTCOME, UnscoredReason
 from ragtrace.settings import Settings
 
 T = TypeVar("T")
+_REASONS: tuple[tuple[type[JudgeError], UnscoredReason], ...] = (
+    (JudgeOverBudget, "over_budget"),
+    (JudgeReplyInvalid, "judge_reply_invalid"),
+    (JudgeRefused, "judge_refused"),
+    (JudgeError, "judge_unavailable"),
+)
 _logger = logging.getLogger(__name__)
 
 
@@ -60,10 +68,13 @@ async def judge_call(call: RagCall, judge: Judge, choice: MetricChoice) -> Judge
     """Ask the judge where one of the metrics needs it, and compute the metrics; a judge's failure is a value."""
     if not metrics.needs_judge(call, names=choice.names):
         return JudgedCall(results=choice.compute(call, None), verdicts=None)
-    found = await verdicts_or_reason(judge, call)
-    if isinstance(found, Unscored):
-        return JudgedCall(results=choice.compute(call, found), verdicts=None, problem=found.detail)
-    return JudgedCall(results=choice.compute(call, found), verdicts=found)
+    try:
+        verdicts = await judge.judge(call)
+    except JudgeError as exc:
+        reason = next(reason for kind, reason in _REASONS if isinstance(exc, kind))
+        found = Unscored(name=RAG_OUTCOME, reason=reason, detail=str(exc))
+        return JudgedCall(results=choice.compute(call, found), verdicts=None, problem=str(exc))
+    return JudgedCall(results=choice.compute(call, verdicts), verdicts=verdicts)
 
 
 async def guarded(work: Awaitable[T], *, about: str) -> T | None:

@@ -15,6 +15,11 @@ _UNITS = {
 }
 
 
+def utc_now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)
+
+
 def parse_moment(text: str, *, option: str, now: datetime) -> datetime:
     """Return the moment; without a time zone it is UTC.
 

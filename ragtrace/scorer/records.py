@@ -11,6 +11,7 @@ from ragtrace import __version__
 from ragtrace.extract import json_text
 from ragtrace.langfuse import OutgoingScore, ScoreRecord
 from ragtrace.model import Claim, JsonValue, JudgedSentence, RagCall, Score, Unscored, Verdicts
+from ragtrace.scorer.selection import Draw
 from ragtrace.semconv import RAG_OUTCOME
 
 MARK_BYTES = 100_000
@@ -38,7 +39,7 @@ def score_id(trace_id: str, observation_id: str, name: str) -> str:
 
 
 def make_scores(
-    call: RagCall, results: Sequence[Score | Unscored], *, verdicts: Verdicts | None, inclusion_probability: float
+    call: RagCall, results: Sequence[Score | Unscored], *, verdicts: Verdicts | None, draw: Draw
 ) -> CallScores | None:
     """Return what to write, or None where the outcome is pending: then nothing at all is written.
 
@@ -46,16 +47,18 @@ def make_scores(
         call: A call with trace and observation id.
         results: One a metric, `rag_outcome` among them.
         verdicts: What the judge found, if it was asked and answered.
-        inclusion_probability: Probability that this call was captured, sampled and judged.
+        draw: How the call came into the sample.
     """
     mark = next((r for r in results if r.name == RAG_OUTCOME and isinstance(r, Score)), None)
     if mark is None:
         return None
     common: dict[str, JsonValue] = {
-        "inclusion_probability": inclusion_probability,
+        "inclusion_probability": draw.probability,
         "ragtrace": __version__,
         "judge": describe_judge(verdicts),
     }
+    if draw.stratum:
+        common["stratum"] = draw.stratum
     scores = [r for r in results if isinstance(r, Score) and r.name != RAG_OUTCOME and _is_storable(r)]
     return CallScores(
         scores=tuple(_outgoing(call, score, {**score.metadata, **common}) for score in scores),

@@ -13,7 +13,8 @@ from ragtrace.errors import BackendError
 from ragtrace.langfuse import CallQuery
 from ragtrace.scorer.command import Opened, ScoreRequest, opened, scoring_options, summarise
 from ragtrace.scorer.endpoints import serving
-from ragtrace.scorer.follow import Follower, Lookback, follow, utc_now
+from ragtrace.scorer.follow import Follower, Lookback, follow
+from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.summary import RunSummary
 from ragtrace.scorer.tally import Tally
 from ragtrace.scorer.totals import Totals

@@ -4,7 +4,7 @@ Losing the file costs judge calls, never a duplicate: the marks in Langfuse say 
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,6 +39,9 @@ CREATE TABLE IF NOT EXISTS retries (
     due_at TEXT NOT NULL, started_at TEXT NOT NULL, PRIMARY KEY (project, trace_id, observation_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS retries_due ON retries (project, due_at);
+CREATE TABLE IF NOT EXISTS slots (
+    project TEXT, start TEXT, threshold REAL NOT NULL, expected REAL NOT NULL, PRIMARY KEY (project, start)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS positions (
     project TEXT, name TEXT, value TEXT NOT NULL, PRIMARY KEY (project, name)
 ) WITHOUT ROWID;
@@ -60,6 +63,16 @@ class Retry:
     key: CallKey
     started_at: datetime
     tries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """Five minutes of calls under a token budget."""
+
+    threshold: float
+    """Share of the sampled calls that is judged."""
+    expected: float
+    """Tokens that all of them would cost."""
 
 
 class StateFile:
@@ -235,6 +248,22 @@ class StateFile:
             Retry(key=(trace, call), started_at=datetime.fromisoformat(started), tries=tries)
             for trace, call, started, tries in rows
         )
+
+    def slots(self, since: datetime) -> dict[datetime, Slot]:
+        """Return the slots from a moment on whose thresholds are fixed."""
+        rows = self._database.execute(
+            "SELECT start, threshold, expected FROM slots WHERE project = ? AND start >= ?",
+            (self._project, _text(since)),
+        )
+        return {datetime.fromisoformat(start): Slot(threshold=t, expected=e) for start, t, e in rows}
+
+    def fix_slots(self, slots: Mapping[datetime, Slot]) -> None:
+        """Fix thresholds; one that is fixed stays as it is, since calls were drawn with it."""
+        with self._database as database:
+            database.executemany(
+                "INSERT OR IGNORE INTO slots VALUES (?, ?, ?, ?)",
+                [(self._project, _text(start), slot.threshold, slot.expected) for start, slot in slots.items()],
+            )
 
     def position(self, name: str) -> datetime | None:
         """Return a remembered moment, for example up to where calls were read."""

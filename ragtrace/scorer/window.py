@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from ragtrace.errors import BackendError
 from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
@@ -12,10 +13,12 @@ from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.metrics import rag_outcome
 from ragtrace.model import Score, Unscored
 from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_call, untraced
+from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import CallReader, key_of
 from ragtrace.scorer.records import make_scores
 from ragtrace.scorer.selection import Sampling, is_own_call
 from ragtrace.scorer.sender import Sender
+from ragtrace.scorer.slots import thinned, with_thresholds
 from ragtrace.scorer.state import CallKey, Retry, StateFile
 from ragtrace.scorer.tally import Tally
 
@@ -34,6 +37,8 @@ class ScoringOptions:
     sampling: Sampling = field(default_factory=Sampling)
     concurrency: int = 16
     """Most calls with a judge at one time."""
+    tokens_per_hour: int | None = None
+    """Token budget that thins the sample."""
     is_rescore: bool = False
     """Judge calls that are done again, and replace their scores."""
     on_change: Callable[[Tally], None] = lambda tally: None
@@ -42,6 +47,7 @@ class ScoringOptions:
     """Called with each call that is pending, and why."""
     put_off: Callable[[Iterable[CallKey]], set[CallKey]] = lambda keys: set()
     """Returns those of some calls that are not tried now."""
+    now: Callable[[], datetime] = utc_now
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set from outside to take no further calls; those with the judge are finished."""
 
@@ -57,7 +63,15 @@ async def score_calls(
     Raises:
         BackendError: Langfuse could not be read or written to the end.
     """
-    run = _Run(api, judge, state, options=options, tally=tally)
+    sampling = await thinned(
+        api,
+        state,
+        sampling=options.sampling,
+        query=query,
+        tokens_per_hour=options.tokens_per_hour,
+        now=options.now(),
+    )
+    run = _Run(api, judge, state, options=replace(options, sampling=sampling), tally=tally)
     with untraced():
         await run.score(run.reader.with_content(query))
 
@@ -66,7 +80,9 @@ async def score_again(
     api: LangfuseApi, judge: Judge, state: StateFile, *, retries: Sequence[Retry], options: ScoringOptions, tally: Tally
 ) -> None:
     """Score calls that were put off; otherwise as `score_calls`."""
-    run = _Run(api, judge, state, options=options, tally=tally)
+    oldest = min(retry.started_at for retry in retries)
+    sampling = with_thresholds(state, options.sampling, oldest)
+    run = _Run(api, judge, state, options=replace(options, sampling=sampling), tally=tally)
     with untraced():
         await run.score(run.reader.again(retries))
 
@@ -146,8 +162,8 @@ class _Run:
         judged = await judge_call(call, self._judge, self._options.metrics)
         if judged.verdicts:
             self._tally.count_judging(judged.verdicts)
-        probability = self._options.sampling.probability(call.capture_probability)
-        scores = make_scores(call, judged.results, verdicts=judged.verdicts, inclusion_probability=probability)
+        draw = self._options.sampling.draw(row)
+        scores = make_scores(call, judged.results, verdicts=judged.verdicts, draw=draw)
         if scores:
             self._judge_failures = 0
             self._sender.take(key_of(row), scores)
@@ -173,8 +189,8 @@ class _Run:
         """Mark a call that Langfuse itself cannot hand out."""
         call = read_rag_call(row)
         found: list[Score | Unscored] = [Unscored(name=name, reason="too_long") for name in self._options.metrics.names]
-        probability = self._options.sampling.probability(call.capture_probability)
-        scores = make_scores(call, [rag_outcome(found)], verdicts=None, inclusion_probability=probability)
+        draw = self._options.sampling.draw(row)
+        scores = make_scores(call, [rag_outcome(found)], verdicts=None, draw=draw)
         if scores:
             self._sender.take(key_of(row), scores)
         self.reader.release(key_of(row))

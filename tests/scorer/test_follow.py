@@ -14,7 +14,8 @@ from ragtrace.errors import BackendError, BackendRejected, BackendUnavailable
 from ragtrace.langfuse import Connection, LangfuseApi, RetryPolicy
 from ragtrace.local.in_thread import LocalLangfuse
 from ragtrace.scorer import ScoringOptions, StateFile, Tally
-from ragtrace.scorer.follow import Follower, Lookback, follow, utc_now
+from ragtrace.scorer.follow import Follower, Lookback, follow
+from ragtrace.scorer.moments import utc_now
 from tests.scorer.judges import ExactJudge, unavailable
 from tests.seed import STARTED_AT, SeedCall, many, seed, stored_scores, trace_id
 

@@ -8,13 +8,14 @@ import pytest
 from ragtrace import __version__, metrics
 from ragtrace.model import JudgeInfo, RagCall, Score, Unscored, Verdicts
 from ragtrace.scorer.records import MARK_BYTES, CallScores, make_scores, score_id, worst_verdict
+from ragtrace.scorer.selection import Draw
 from tests.build import STARTED_AT, call, claim, received, sentence, verdicts
 
 
 def written(call_: RagCall, found: Verdicts | None, results: list[Score | Unscored] | None = None) -> CallScores:
     if results is None:
         results = list(metrics.compute(call_, found))
-    scores = make_scores(call_, results, verdicts=found, inclusion_probability=0.25)
+    scores = make_scores(call_, results, verdicts=found, draw=Draw(probability=0.25, stratum=None))
     assert scores is not None
     return scores
 
@@ -110,7 +111,7 @@ def test_a_pending_call_writes_nothing():
     away = Unscored(name="judge", reason="judge_unavailable")
     one = call(delivery=received("This is."))
 
-    assert make_scores(one, metrics.compute(one, away), verdicts=None, inclusion_probability=1.0) is None
+    assert make_scores(one, metrics.compute(one, away), verdicts=None, draw=Draw(probability=1.0, stratum=None)) is None
 
 
 def test_the_mark_holds_what_a_report_needs():

@@ -277,6 +277,20 @@ async def test_one_call_that_the_judge_declines(local_langfuse, state_path):
     assert values(local_langfuse, 2) == {"context_delivery": 1, "rag_outcome": "judge_refused"}
 
 
+async def test_an_error_of_the_judge_itself_marks_nothing(local_langfuse, state_path):
+    """A judge that breaks, rather than fails, leaves calls without a mark, so that the mended one judges them."""
+    seed(local_langfuse, many(3))
+
+    def break_(call: RagCall) -> None:
+        raise TypeError("a bug")
+
+    broken = await run(local_langfuse, state_path, judge=ExactJudge(before=break_))
+    mended = await run(local_langfuse, state_path)
+
+    assert (broken.failed, broken.scored, adds_up(broken)) == (3, 0, True)
+    assert mended.scored == 3
+
+
 async def test_an_error_of_a_metric_is_that_calls_alone(local_langfuse, state_path, caplog):
     """A metric that breaks on a call leaves it without a mark, in the log and in the counts."""
 
