@@ -67,7 +67,7 @@ class JudgeState:
         self._writes += 1
         if self._writes % _WRITES_A_SWEEP == 0:
             self._run(
-                "DELETE FROM judge_cache WHERE stored_at < (SELECT stored_at FROM judge_cache "
+                "DELETE FROM judge_cache WHERE stored_at <= (SELECT stored_at FROM judge_cache "
                 "ORDER BY stored_at DESC LIMIT 1 OFFSET ?)",
                 (self._most_entries,),
             )
