@@ -50,9 +50,9 @@ def find_blocks(letters: str, prompt: str, *, alphabet: Alphabet, index: PromptI
     return _drawn_together(letters, prompt, blocks)
 
 
-def continues(block: Block, last: Block) -> bool:
+def continues(block: Block, last: Block, *, reach: int = REACH) -> bool:
     """Tell whether `block` carries on from `last`, in the passage and in the prompt."""
-    return 0 <= block.place - last.place_end <= REACH and 0 <= block.start - last.end <= REACH
+    return 0 <= block.place - last.place_end <= reach and 0 <= block.start - last.end <= reach
 
 
 def _best(letters: str, prompt: str, at: int, *, places: list[int], last: Block | None) -> Block:

@@ -5,14 +5,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ragtrace.align.blocks import REACH, Block
-from ragtrace.align.skeleton import Skeleton
+from ragtrace.align.skeleton import Skeleton, count_letters
 
 _TRIFLE = 12
 """Missing letters that are no loss: a language name, a footnote mark."""
 _REPLACED = 40
 """Missing letters that something else may stand for."""
 _MASK = re.compile(r"([*█▇■▓●#xX_])\1\1")
-_MARKUP = re.compile(r"\]\(|://|^\s*<[^<>]*>\s*$|^\W*!\[")
+_OMISSION = re.compile(r"…|\.\.\.|\. \. \.")
+_MARKUP = re.compile(r"\]\([^)\s]*\)?|\w+://\S+|</?\w[^<>]*>|!\[[^\]]*\]?")
 _LONGEST_MARKUP = 400
 
 
@@ -43,12 +44,13 @@ def join(blocks: Iterable[Block], passage: Skeleton, prompt: Skeleton) -> list[S
 
 def _is_joined(last: Segment, block: Block, passage: Skeleton, prompt: Skeleton) -> bool:
     missing, inserted = block.start - last.end, block.place - last.place_end
-    if not 0 <= inserted <= REACH:
+    if not 0 <= inserted <= REACH or missing > _LONGEST_MARKUP:
         return False
-    if missing <= _TRIFLE or (missing <= _REPLACED and inserted > 0):
+    if not missing:
         return True
-    if missing > _LONGEST_MARKUP or inserted:
+    instead = prompt.between(last.place_end, block.place)
+    if _OMISSION.search(instead):
         return False
-    if missing <= _REPLACED and _MASK.search(prompt.between(last.place_end, block.place)):
+    if missing <= _TRIFLE or (missing <= _REPLACED and (inserted or _MASK.search(instead))):
         return True
-    return _MARKUP.search(passage.between(last.end, block.start)) is not None
+    return not inserted and count_letters(_MARKUP.sub("", passage.between(last.end, block.start))) <= _TRIFLE

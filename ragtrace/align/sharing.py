@@ -11,6 +11,10 @@ from ragtrace.align.units import Search, Unit
 
 _OWN, _OWN_SHARE = 16, 0.05
 """Letters nobody else has that make a passage the likelier source of what it shares."""
+_BESIDE = 64
+"""Letters between two stretches of a passage that stand beside each other in the prompt."""
+_CHUNK, _CHUNK_SHARE = 160, 0.25
+"""Letters, at most and of what is kept, that a stretch far from the others must have."""
 _SHRED = 8
 """Letters below which what is left of a stretch is dropped."""
 
@@ -45,10 +49,12 @@ def _claim_whole(passage: int, unit: Unit, claims: Claims) -> None:
 
 
 def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) -> None:
-    enough = unit.enough
+    own = sum(map(claims.free, chain.blocks))
+    # What is shared with a neighbour stands wherever the neighbour does.
+    is_own = 2 * own >= chain.letters and not _is_beside(chain, unit.kept)
+    enough = max(unit.enough, _elsewhere_enough(unit)) if is_own else unit.enough
     if chain.letters < enough:
         return
-    own = sum(map(claims.free, chain.blocks))
     has_own = own >= max(_OWN, _OWN_SHARE * chain.letters)
     kept: list[Block] = []
     for block in chain.blocks:
@@ -62,6 +68,18 @@ def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) ->
     for block in kept:
         claims.add(chain.passage, block)
     unit.kept += kept
+
+
+def _is_beside(chain: Chain, kept: Sequence[Block]) -> bool:
+    """Tell whether `chain` stands in the prompt next to what is already kept of its passage."""
+    start, end = chain.blocks[0].place, chain.blocks[-1].place_end
+    return any(start - block.place_end <= _BESIDE and block.place - end <= _BESIDE for block in kept)
+
+
+def _elsewhere_enough(unit: Unit) -> int:
+    """Return how much must stand apart from what is kept: stock phrases do, and so do chunks, but these are long."""
+    kept = sum(block.end - block.start for block in unit.kept)
+    return min(_CHUNK, round(_CHUNK_SHARE * kept))
 
 
 def _moved(block: Block, unit: Unit, *, claims: Claims, search: Search) -> list[Block]:
