@@ -12,12 +12,13 @@ from ragtrace.capture.manual import (
     rag_call,
     retrieved,
 )
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture.record import CapturedCall, UnwrittenCall
 
 __all__ = [
     "Capture",
     "CapturedCall",
     "RagCallScope",
+    "UnwrittenCall",
     "answered",
     "configure",
     "current",

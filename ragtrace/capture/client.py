@@ -16,7 +16,7 @@ from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_value
 from ragtrace.capture.collector import Collector
 from ragtrace.capture.guard import guard
 from ragtrace.capture.pipeline import Pipeline, PipelineConfig
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture.record import CapturedCall, UnwrittenCall
 from ragtrace.errors import ConfigError
 from ragtrace.masking import Mask
 from ragtrace.settings import load_settings
@@ -39,7 +39,7 @@ class Capture:
         )
         _alive.add(self)
 
-    def submit(self, call: CapturedCall) -> None:
+    def submit(self, call: CapturedCall | UnwrittenCall) -> None:
         """Take over a finished call. Never waits and never raises; costs microseconds."""
         with guard("capturing a call"):
             if not get_value(_SUPPRESS_INSTRUMENTATION_KEY):
@@ -125,7 +125,7 @@ def configure(
     return capture
 
 
-def submit(call: CapturedCall) -> None:
+def submit(call: CapturedCall | UnwrittenCall) -> None:
     """Take over a finished call for the one project there is. Never waits and never raises."""
     with guard("capturing a call"):
         current().submit(call)

@@ -9,7 +9,7 @@ from itertools import chain
 from sys import getsizeof
 
 from ragtrace.capture.guard import guard
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture.record import CapturedCall, UnwrittenCall, write_call
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +23,10 @@ Deliver = Callable[[Sequence[CapturedCall], threading.Event], int]
 """Delivers calls, blocking, and returns how many were lost; once the event is set it should not wait to try again."""
 
 
-def weigh(call: CapturedCall) -> int:
+def weigh(call: CapturedCall | UnwrittenCall) -> int:
     """Estimate the memory that a call keeps alive, in microseconds and not to the byte."""
+    if isinstance(call, UnwrittenCall):
+        return call.size + _CALL_OVERHEAD_BYTES
     passages = call.passages or ()
     texts = chain(call.prompt_parts, (p.text for p in passages), (p.text for p in call.candidates))
     values = sum(len(p.metadata) for p in passages)
@@ -56,12 +58,12 @@ class Collector:
         self._arrived, self._hurry = threading.Event(), threading.Event()
         self.thread: threading.Thread | None = None
         """None before the first call."""
-        self._waiting: deque[tuple[CapturedCall, int]] = deque()
+        self._waiting: deque[tuple[CapturedCall | UnwrittenCall, int]] = deque()
         self._bytes = self._accepted = self._finished = 0
         self._lost = self._overflowed = self._overflow_told = self._refused = self._told = 0
         self._told_at = float("-inf")
 
-    def put(self, call: CapturedCall) -> None:
+    def put(self, call: CapturedCall | UnwrittenCall) -> None:
         """Take a call if there is room; never waits for delivery."""
         size = weigh(call)
         with self._lock:
@@ -126,8 +128,8 @@ class Collector:
                 self._work_off(portion)
             self._report_overflow()
 
-    def _take(self) -> list[tuple[CapturedCall, int]]:
-        portion: list[tuple[CapturedCall, int]] = []
+    def _take(self) -> list[tuple[CapturedCall | UnwrittenCall, int]]:
+        portion: list[tuple[CapturedCall | UnwrittenCall, int]] = []
         size = 0
         with self._lock:
             while self._waiting and size < _PORTION_BYTES:
@@ -135,10 +137,11 @@ class Collector:
                 size += portion[-1][1]
         return portion
 
-    def _work_off(self, portion: list[tuple[CapturedCall, int]]) -> None:
-        lost = len(portion)
+    def _work_off(self, portion: list[tuple[CapturedCall | UnwrittenCall, int]]) -> None:
+        calls = [written for call, _size in portion if (written := _written(call)) is not None]
+        lost = len(calls)
         with guard("delivering captured calls"):
-            lost = self._deliver([call for call, _size in portion], self.closing)
+            lost = self._deliver(calls, self.closing)
         with self._finished_more:
             # Bytes count until delivery, so that the bound holds for what is in hand, too.
             self._bytes -= sum(size for _call, size in portion)
@@ -164,3 +167,9 @@ class Collector:
             missing,
             self.limit_bytes,
         )
+
+
+def _written(call: CapturedCall | UnwrittenCall) -> CapturedCall | None:
+    with guard("writing a captured call"):
+        return write_call(call)
+    return None

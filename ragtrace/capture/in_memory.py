@@ -13,7 +13,7 @@ from ragtrace.capture.client import Capture, using
 from ragtrace.capture.emit import Emitter
 from ragtrace.capture.guard import raising
 from ragtrace.capture.pipeline import PipelineConfig, private_provider
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture.record import CapturedCall, UnwrittenCall, write_call
 from ragtrace.model import JsonValue
 from ragtrace.semconv import LANGFUSE_INPUT, LANGFUSE_OUTPUT, SCOPE_NAME
 
@@ -31,10 +31,10 @@ class CapturedCalls(Capture):
         provider.add_span_processor(SimpleSpanProcessor(self._exporter))
         self._tracer = provider.get_tracer(SCOPE_NAME)
 
-    def submit(self, call: CapturedCall) -> None:
+    def submit(self, call: CapturedCall | UnwrittenCall) -> None:
         """Write the call now; what fails is raised."""
-        if not get_value(_SUPPRESS_INSTRUMENTATION_KEY):
-            self._emitter.emit(call, self._tracer)
+        if not get_value(_SUPPRESS_INSTRUMENTATION_KEY) and (written := write_call(call)) is not None:
+            self._emitter.emit(written, self._tracer)
 
     @property
     def spans(self) -> tuple[ReadableSpan, ...]:

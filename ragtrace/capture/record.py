@@ -1,6 +1,6 @@
 """What an instrumentor hands over when one answer is finished: references and strings, nothing computed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from opentelemetry.context import Context
@@ -49,3 +49,18 @@ class CapturedCall:
     confidence: Confidence = "high"
     marks: tuple[str, ...] = ()
     error: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnwrittenCall:
+    """A finished answer of which an instrumentor kept the strings only; the record is made on the background thread."""
+
+    write: Callable[[], CapturedCall | None]
+    """Makes the record; called once. None: nothing was answered after all."""
+    size: int
+    """Characters that it keeps alive."""
+
+
+def write_call(call: CapturedCall | UnwrittenCall) -> CapturedCall | None:
+    """Return the record of a call, made now if it was not."""
+    return call.write() if isinstance(call, UnwrittenCall) else call

@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 from pydantic import Field
 
-from ragtrace.capture import CapturedCall
+from ragtrace.capture import CapturedCall, UnwrittenCall
 from ragtrace_instrumentation_langchain import RagCallbackHandler
 from ragtrace_instrumentation_langchain.runs import RunTable
 
@@ -28,8 +28,9 @@ DEPOT = "The depot in Gera closed in 1998."
 class Records(list[CapturedCall]):
     """A client that keeps what was captured."""
 
-    def submit(self, call: CapturedCall, /) -> None:
-        self.append(call)
+    def submit(self, call: UnwrittenCall, /) -> None:
+        if (written := call.write()) is not None:
+            self.append(written)
 
 
 class Shelf(BaseRetriever):

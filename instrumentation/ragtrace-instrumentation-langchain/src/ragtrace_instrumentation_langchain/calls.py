@@ -13,7 +13,7 @@ from uuid import UUID
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, TracerProvider
 
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture import UnwrittenCall
 from ragtrace.model import PassageSource
 from ragtrace_instrumentation_langchain.documents import Found
 from ragtrace_instrumentation_langchain.messages import Cited, Prompt
@@ -30,7 +30,7 @@ next_order = count(1).__next__
 class Client(Protocol):
     """Takes finished calls: `ragtrace.capture`, what `ragtrace.configure` returns, or a list in a test."""
 
-    def submit(self, call: CapturedCall, /) -> None:
+    def submit(self, call: UnwrittenCall, /) -> None:
         """Take over a finished call without waiting."""
 
 

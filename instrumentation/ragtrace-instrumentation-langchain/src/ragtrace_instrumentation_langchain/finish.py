@@ -3,7 +3,7 @@
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture import CapturedCall, UnwrittenCall
 from ragtrace.semconv import (
     MARK_ABANDONED,
     MARK_INDIRECT,
@@ -16,7 +16,7 @@ from ragtrace_instrumentation_langchain.calls import Call, Ending, Retrieval
 from ragtrace_instrumentation_langchain.citations import resolve
 from ragtrace_instrumentation_langchain.indirect import find_feeders
 from ragtrace_instrumentation_langchain.join import Place, find_place
-from ragtrace_instrumentation_langchain.memory import Conversation
+from ragtrace_instrumentation_langchain.memory import Conversation, Here, characters
 from ragtrace_instrumentation_langchain.passages import Gathered, gather
 from ragtrace_instrumentation_langchain.runs import RunTable
 from ragtrace_instrumentation_langchain.shapes import Choice, choose_generation
@@ -30,22 +30,36 @@ _INTERNAL_TAGS = ("seq:step:", "graph:step:", "map:key:", "langsmith:", "retry:a
 
 
 def finish(call: Call, table: RunTable) -> None:
-    """Close a call and submit what it was, if a model answered in it."""
+    """Close a call and submit what it was; what is written of it is decided on the background thread."""
     if not table.close(call):
         return
+    if not call.generations and _THREAD not in call.metadata:
+        # Plain code that retrieves: remembered at once, since that must be done in its context.
+        for retrieval in _outermost(call):
+            table.loose.add(retrieval)
+        return
+    here = table.loose.here()
+    last = call.generations[-1].prompt.parts if call.generations else ()
+    call.client.submit(
+        UnwrittenCall(
+            write=lambda: _write(call, table, here=here),
+            size=characters(call.retrievals) + sum(map(len, last)),
+        )
+    )
+
+
+def _write(call: Call, table: RunTable, *, here: Here) -> CapturedCall | None:
     try:
-        record = _make_record(call, table)
+        return _make_record(call, table, here=here)
     finally:
         # Runs and calls refer to each other; without this their texts wait for the garbage collector.
         call.retrievals.clear()
         call.generations.clear()
         call.answering.clear()
         call.runs.clear()
-    if record is not None:
-        call.client.submit(record)
 
 
-def _make_record(call: Call, table: RunTable) -> CapturedCall | None:
+def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | None:
     ending = call.ending or Ending(is_abandoned=True)
     thread = str(call.metadata.get(_THREAD) or "")
     conversation = table.conversations.find(thread) if thread else Conversation()
@@ -53,14 +67,11 @@ def _make_record(call: Call, table: RunTable) -> CapturedCall | None:
     if choice is None or (call.is_interrupted and choice.confidence != "high"):
         if thread:
             table.conversations.save(thread, _interrupted(conversation, call))
-        else:
-            for retrieval in _outermost(call):
-                table.loose.add(retrieval)
         return None
     # With retrievals of its own, a call lacks at most those made meanwhile in threads that lost the callbacks.
     has_own = call.is_resumed or any(r.source in ("retriever", "tool") for r in _outermost(call))
     since = call.root.start_ns if has_own else 0
-    loose = table.loose.claim(choice.generation.prompt.parts, since_ns=since)
+    loose = table.loose.claim(choice.generation.prompt.parts, here=here, since_ns=since)
     gathered = gather(call, choice.generation, loose=loose, conversation=conversation)
     if thread:
         table.conversations.save(thread, _continued(conversation, gathered))

@@ -4,19 +4,21 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from weakref import ref
 
 from ragtrace_instrumentation_langchain.calls import Retrieval
 from ragtrace_instrumentation_langchain.evidence import shows
 
 _MOST_CHARACTERS = 16_000_000
-_MOST_LOOSE = 64
+_MOST_LOOSE = 512
+_MOST_HERE = 16
 _LOOSE_SECONDS = 60.0
 _DOCUMENTS_TRIED = 3
 _MOST_CONVERSATIONS = 256
 _CONVERSATION_SECONDS = 3600.0
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Loose:
     """A retrieval under no call: `retriever.invoke(q)` in plain code, or in a thread that lost the callbacks."""
 
@@ -25,7 +27,10 @@ class Loose:
     is_used: bool = False
 
 
-_here: ContextVar[tuple[Loose, ...]] = ContextVar("ragtrace_loose_retrievals", default=())
+Here = tuple["ref[Loose]", ...]
+"""The last retrievals of a context. Weak: contexts of idle threads would keep their texts alive."""
+
+_here: ContextVar[Here] = ContextVar("ragtrace_loose_retrievals", default=())
 
 
 class LooseRetrievals:
@@ -41,24 +46,31 @@ class LooseRetrievals:
 
     def add(self, retrieval: Retrieval) -> None:
         """Remember a retrieval, here and for other contexts."""
-        now = self._clock()
-        loose = Loose(retrieval=retrieval, at=now)
-        _here.set((*(other for other in _here.get() if now - other.at < _LOOSE_SECONDS), loose)[-_MOST_LOOSE:])
+        loose = Loose(retrieval=retrieval, at=self._clock())
+        _here.set((*_here.get()[1 - _MOST_HERE :], ref(loose)))
         self._recent.append(loose)
         self._shrink()
 
-    def claim(self, prompt: Sequence[str], *, since_ns: int = 0) -> tuple[Retrieval, ...]:
-        """Return those whose text the prompt holds, and unused ones of this context whose query it holds."""
+    def here(self) -> Here:
+        """Return those of this context, to be given to `claim` in another one."""
+        return _here.get()
+
+    def claim(self, prompt: Sequence[str], *, here: Here, since_ns: int = 0) -> tuple[Retrieval, ...]:
+        """Return those whose text the prompt holds, of this context before any other, else whose query it holds."""
         if not self._recent:
             return ()
-        now, here = self._clock(), _here.get()
-        claimed = [
+        now = self._clock()
+        recent = [
             loose
             for loose in list(self._recent)
-            if now - loose.at < _LOOSE_SECONDS
-            and loose.retrieval.start_ns >= since_ns
-            and (_is_shown(loose, prompt) or (loose in here and _is_asked(loose, prompt)))
+            if now - loose.at < _LOOSE_SECONDS and loose.retrieval.start_ns >= since_ns
         ]
+        own = [loose for loose in recent if any(loose is other() for other in here)]
+        claimed = (
+            [loose for loose in own if _is_shown(loose, prompt)]
+            or [loose for loose in own if _is_asked(loose, prompt)]
+            or [loose for loose in recent if _is_shown(loose, prompt)]
+        )
         for loose in claimed:
             loose.is_used = True
         return tuple(loose.retrieval for loose in claimed)
@@ -66,7 +78,7 @@ class LooseRetrievals:
     def _shrink(self) -> None:
         total = 0
         for place, loose in enumerate(reversed(list(self._recent))):
-            total += size((loose.retrieval,))
+            total += characters((loose.retrieval,))
             if place and (total > _MOST_CHARACTERS or self._clock() - loose.at > _LOOSE_SECONDS):
                 for _ in range(len(self._recent) - place):
                     self._recent.popleft()
@@ -117,12 +129,12 @@ class Conversations:
         self._by_id[thread_id] = conversation
         total = 0
         for place, (key, kept) in enumerate(reversed(list(self._by_id.items()))):
-            total += size((*kept.earlier.values(), *kept.pending))
+            total += characters((*kept.earlier.values(), *kept.pending))
             is_old = place >= _MOST_CONVERSATIONS or conversation.at - kept.at > _CONVERSATION_SECONDS
             if place and (is_old or total > _MOST_CHARACTERS):
                 self._by_id.pop(key, None)
 
 
-def size(retrievals: Sequence[Retrieval]) -> int:
+def characters(retrievals: Sequence[Retrieval]) -> int:
     """Count the characters that retrievals keep alive."""
     return sum(len(document.text) for retrieval in retrievals for document in retrieval.documents)
