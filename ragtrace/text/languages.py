@@ -121,13 +121,14 @@ def _by_letters(sample: str, languages: tuple[tuple[str, str], ...], default: st
 
 
 def _latin(sample: str) -> str:
-    words = _TOKEN.findall(sample.lower())
+    lowered = sample.lower()
+    words = _TOKEN.findall(lowered)
     evidence: dict[str, float] = defaultdict(float)
     for word in words:
         for language in (shared := _WORD_LANGUAGES.get(word, ())):
             evidence[language] += 1 / len(shared)
     for language, letters in _LETTERS.items():
-        if any(letter in word for letter in letters for word in words):
+        if any(letter in lowered for letter in letters):
             found = sum(any(letter in word for letter in letters) for word in words)
             evidence[language] += _LETTER_WEIGHT * min(found, 4)
     if not evidence:
