@@ -45,7 +45,7 @@ def find_or_start(folder: Path, *, idle_seconds: int = IDLE_SECONDS, start_secon
     """
     folder.mkdir(parents=True, exist_ok=True)
     earlier = _read(folder / "server.json")
-    if earlier and earlier.source == _source() and answers(earlier):
+    if earlier and earlier.source == source_mark() and answers(earlier):
         return earlier
     server = start(folder, idle_seconds=idle_seconds, start_seconds=start_seconds)
     # The file holds keys, if only to this machine's own demo.
@@ -83,7 +83,7 @@ def start(folder: Path, *, idle_seconds: int, start_seconds: float) -> DemoServe
     STARTED.append(process)
     base_url = _wait_for_address(log, start_seconds, is_running=lambda: process.poll() is None)
     return DemoServer(
-        base_url=base_url, public_key=public_key, secret_key=secret_key, pid=process.pid, source=_source()
+        base_url=base_url, public_key=public_key, secret_key=secret_key, pid=process.pid, source=source_mark()
     )
 
 
@@ -118,7 +118,7 @@ def _read(file: Path) -> DemoServer | None:
         return None
 
 
-def _source() -> str:
+def source_mark() -> str:
     """Return a mark of the code that a server started now would run."""
     package = Path(__file__).parent.parent
     latest = max(file.stat().st_mtime_ns for file in package.rglob("*.py"))

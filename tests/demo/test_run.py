@@ -16,14 +16,14 @@ from langchain_openai import ChatOpenAI
 from rich.console import Console
 from rich.progress import Progress
 
-import ragtrace
+from ragtrace.capture.client import reset
 from ragtrace.demo.console import print_findings
 from ragtrace.demo.corpus import load_questions
-from ragtrace.demo.faults import FAULT_KINDS, Ledger
-from ragtrace.demo.findings import Findings
+from ragtrace.demo.faults import FAULT_KINDS, Ledger, LedgerEntry
+from ragtrace.demo.findings import Findings, PlantedFault
 from ragtrace.demo.generator import DemoChatModel
 from ragtrace.demo.run import DemoResult, answer_all, demo_settings, make_model, run_demo
-from ragtrace.demo.server import DemoServer
+from ragtrace.demo.server import DemoServer, source_mark
 from ragtrace.errors import BackendUnavailable, ConfigError
 from ragtrace.settings import load_settings
 from tests.demo.servers import stop_servers
@@ -51,8 +51,14 @@ def run(tmp_path_factory) -> Iterator[Run]:
     result = asyncio.run(work)
     server = DemoServer(**json.loads((folder / "server.json").read_text()))
     yield Run(result=result, folder=folder, printed=out.getvalue(), server=server)
-    ragtrace.shutdown()
     stop_servers()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_configured() -> Iterator[None]:
+    """The demo configures a project; other tests of this process must not find it."""
+    yield
+    reset()
 
 
 def test_demo_answers_and_scores_enough(run):
@@ -169,6 +175,31 @@ def test_answers_that_get_lost_are_an_error(run):
     """If the answers cannot reach the demo's server, it says so."""
     with Progress(console=Console(file=StringIO())) as bars, pytest.raises(BackendUnavailable, match="did not reach"):
         answer_all(_Faltering(every=9), load_questions()[:1], server=SERVER, bars=bars, flush_seconds=0.2)
+
+
+def test_scores_that_cannot_be_written_end_the_demo(local_langfuse, tmp_path):
+    """If the server takes no scores the demo ends with the line that says why."""
+    server = {"base_url": local_langfuse.base_url, "pid": 0, "source": source_mark()}
+    keys = {"public_key": local_langfuse.public_key, "secret_key": local_langfuse.secret_key}
+    (tmp_path / "server.json").write_text(json.dumps(server | keys))
+    local_langfuse.faults.apply({"path": "/api/public/scores", "method": "POST", "status": 401})
+    quiet = Console(file=StringIO())
+
+    with pytest.raises(BackendUnavailable, match=r"keys refused \(401\)"):
+        asyncio.run(run_demo(tmp_path, model_name=None, out=quiet, progress=quiet))
+
+
+def test_false_alarms_are_listed():
+    """Sentences that are right and were flagged all the same are shown."""
+    out = StringIO()
+    entry = LedgerEntry(question="?", kind="invented", planted="Lies.", answer="")
+    findings = Findings(
+        faults=(PlantedFault(entry=entry, is_judged=False, is_caught=False),), honest=3, false_alarms=("True.",)
+    )
+    print_findings(Console(file=out, width=140), report(clear()), findings)
+
+    assert "not judged, invented: “Lies.”" in out.getvalue()
+    assert "False alarms: 1 of 3 sentences in which nothing was planted.\nfalse alarm: “True.”" in out.getvalue()
 
 
 def test_real_model_has_no_planted_faults():
