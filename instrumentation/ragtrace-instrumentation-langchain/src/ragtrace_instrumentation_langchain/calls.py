@@ -3,7 +3,7 @@
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
@@ -15,7 +15,7 @@ from opentelemetry.trace import Span, TracerProvider
 
 from ragtrace.capture import UnwrittenCall
 from ragtrace.model import PassageSource
-from ragtrace_instrumentation_langchain.documents import Found
+from ragtrace_instrumentation_langchain.documents import Found, Snapshot
 from ragtrace_instrumentation_langchain.messages import Cited, Prompt
 
 RunKind = Literal["chain", "retriever", "tool", "model"]
@@ -57,7 +57,7 @@ class Run:
     query: str | None = None
     """Retrievers: what was asked."""
     tool_call_id: str | None = None
-    spans: dict[str, tuple[Span, TracerProvider | None]] = field(default_factory=dict)
+    spans: dict[str, tuple[Span, TracerProvider | None]] | None = None
     """Spans that other tracers made for this run, by scope name."""
 
 
@@ -69,7 +69,7 @@ CURRENT: ContextVar[Run | None] = ContextVar("ragtrace_run", default=None)
 class Retrieval:
     """Documents that one run brought."""
 
-    documents: tuple[Found, ...]
+    documents: Sequence[Found]
     order: int
     start_ns: int
     query: str | None = None
@@ -78,6 +78,12 @@ class Retrieval:
     """It happened inside another retriever, which may have dropped some."""
     tool: Run | None = None
     """The tool run that it happened in."""
+
+    @property
+    def characters(self) -> int:
+        """How much text it keeps alive."""
+        documents = self.documents
+        return documents.characters if isinstance(documents, Snapshot) else sum(len(d.text) for d in documents)
 
     @property
     def tool_call_id(self) -> str | None:
@@ -138,15 +144,13 @@ class Call:
     """It stopped to ask a person; another call will resume it."""
     is_resumed: bool = False
     """It continues an interrupted call of the same conversation."""
-    runs: dict[UUID, Run] = field(default_factory=dict)
+    root: Run | None = None
+    """The run that everything else hangs on; None before it begins."""
+    runs: dict[int, Run] = field(default_factory=dict)
+    """All runs, by the number of their ids: the hash of a UUID is dear."""
     retrievals: deque[Retrieval] = field(default_factory=lambda: deque(maxlen=_MOST_EVENTS))
     generations: deque[Generation] = field(default_factory=lambda: deque(maxlen=_MOST_EVENTS))
-    answering: dict[UUID, Generation] = field(default_factory=dict)
+    answering: dict[int, Generation] = field(default_factory=dict)
     """Model calls that have not ended."""
     ending: Ending | None = None
     owner: "weakref.ref[asyncio.Task[object]] | None" = None
-
-    @property
-    def root(self) -> Run:
-        """The run that everything else hangs on."""
-        return self.runs[self.id]

@@ -1,8 +1,8 @@
 """Find LangChain documents in whatever a run was given or returned, and keep their strings."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
@@ -24,6 +24,34 @@ class Found(NamedTuple):
     """Where it is known beside the metadata."""
 
 
+class Snapshot(Sequence[Found]):
+    """Documents as they are now, in three lists: an object for each would cost more than all the rest of a call."""
+
+    __slots__ = ("_ids", "_metadata", "_texts")
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._texts = [document.page_content for document in documents]
+        self._ids = [document.id for document in documents]
+        self._metadata = [document.metadata.copy() for document in documents]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Found: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Found]: ...
+    def __getitem__(self, index: int | slice) -> Found | list[Found]:
+        if isinstance(index, slice):
+            return list(map(Found, self._texts[index], self._ids[index], self._metadata[index]))
+        return Found(self._texts[index], self._ids[index], self._metadata[index])
+
+    @property
+    def characters(self) -> int:
+        """How much text there is."""
+        return sum(map(len, self._texts))
+
+
 def snapshot(documents: Iterable[object]) -> tuple[Found, ...]:
     """Keep the strings of the documents among the given values, in order."""
     return tuple(found for document in documents if (found := _found(document)) is not None)
@@ -31,14 +59,14 @@ def snapshot(documents: Iterable[object]) -> tuple[Found, ...]:
 
 def find_documents(value: object) -> tuple[Found, ...]:
     """Return the documents inside a value, in order, looking a few levels deep."""
-    if isinstance(value, _LEAVES):
+    if type(value) is str or isinstance(value, _LEAVES):
         return ()
     return snapshot(_documents(value))
 
 
 def holds_documents(value: object) -> bool:
     """Tell whether there is any document inside a value."""
-    return not isinstance(value, _LEAVES) and next(_documents(value), None) is not None
+    return type(value) is not str and not isinstance(value, _LEAVES) and next(_documents(value), None) is not None
 
 
 def _found(document: object) -> Found | None:

@@ -70,7 +70,7 @@ def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | N
         return None
     # With retrievals of its own, a call lacks at most those made meanwhile in threads that lost the callbacks.
     has_own = call.is_resumed or any(r.source in ("retriever", "tool") for r in _outermost(call))
-    since = call.root.start_ns if has_own else 0
+    since = call.root.start_ns if has_own and call.root else 0
     loose = table.loose.claim(choice.generation.prompt.parts, here=here, since_ns=since)
     gathered = gather(call, choice.generation, loose=loose, conversation=conversation)
     if thread:

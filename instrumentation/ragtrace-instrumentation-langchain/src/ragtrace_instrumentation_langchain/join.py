@@ -54,8 +54,8 @@ class RunLink(SpanProcessor):
         with _reading:
             run, hit = CURRENT.get(), (span, self._provider())
             is_fitting = not scope.name.startswith(_NAMED_AFTER_RUN) or (run and span.name == run.name)
-            if run is not None and run.is_open and is_fitting and scope.name not in run.spans:
-                run.spans[scope.name] = hit
+            if run is not None and run.is_open and is_fitting and scope.name not in (run.spans or ()):
+                run.spans = {**(run.spans or {}), scope.name: hit}
             else:
                 _early.set(hit)
 
@@ -82,7 +82,7 @@ def follow(run: Run) -> None:
         span, _provider = early
         scope = span.instrumentation_scope
         if scope is not None and span.is_recording() and span.name == run.name:
-            run.spans[scope.name] = early
+            run.spans = {**(run.spans or {}), scope.name: early}
         _early.set(None)
     CURRENT.set(run)
     call = run.call
@@ -93,14 +93,13 @@ def follow(run: Run) -> None:
 def adopt(run: Run) -> None:
     """Let the root take the spans of a run that ended, for the case that it has none of its own."""
     root = run.call.root
-    if run.spans and run is not root:
-        for scope, hit in run.spans.items():
-            root.spans.setdefault(scope, hit)
+    if run.spans and root is not None and run is not root:
+        root.spans = run.spans | (root.spans or {})
 
 
 def find_place(call: Call) -> Place | None:
     """Tell where the rag-call of a call belongs; None: the tracer of this program samples, and dropped it."""
-    spans = call.root.spans
+    spans = call.root.spans if call.root else None
     if spans:
         scope = min(spans, key=_preference)
         span, provider = spans[scope]

@@ -1,7 +1,7 @@
 """Remember for a while what a later call may need: retrievals outside any call, and a conversation's passages."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from weakref import ref
@@ -135,6 +135,6 @@ class Conversations:
                 self._by_id.pop(key, None)
 
 
-def characters(retrievals: Sequence[Retrieval]) -> int:
+def characters(retrievals: Iterable[Retrieval]) -> int:
     """Count the characters that retrievals keep alive."""
-    return sum(len(document.text) for retrieval in retrievals for document in retrieval.documents)
+    return sum(retrieval.characters for retrieval in retrievals)

@@ -12,7 +12,7 @@ from ragtrace.model import Passage, PassageSource
 from ragtrace.semconv import USER_ROLE
 from ragtrace_instrumentation_langchain.calls import Generation, Retrieval, Role, Run, next_order
 from ragtrace_instrumentation_langchain.citations import read_citations
-from ragtrace_instrumentation_langchain.documents import Found, find_documents, holds_documents, snapshot
+from ragtrace_instrumentation_langchain.documents import Found, Snapshot, find_documents, holds_documents
 from ragtrace_instrumentation_langchain.messages import Prompt, message_text
 from ragtrace_instrumentation_langchain.shapes import find_question, read_output
 
@@ -46,7 +46,7 @@ def _given(run: Run, inputs: object, *, source: PassageSource) -> bool:
 
 def chain_outputs(run: Run, outputs: object) -> None:
     """Note the documents that a chain returned though it was given none and asked no retriever: its own search."""
-    if run.had_documents or run.has_retrieved or run.is_in_retriever:
+    if type(outputs) is str or run.had_documents or run.has_retrieved or run.is_in_retriever:
         return
     documents = find_documents(outputs)
     if documents and not _are_pieces(documents, run):
@@ -56,7 +56,7 @@ def chain_outputs(run: Run, outputs: object) -> None:
 def retrieved(run: Run, documents: Sequence[Document]) -> None:
     """Note what a retriever returned."""
     retrieval = Retrieval(
-        documents=snapshot(documents),
+        documents=Snapshot(documents),
         order=next_order(),
         start_ns=run.start_ns,
         query=run.query,
@@ -107,12 +107,12 @@ def model_started(run: Run, prompt: Prompt, *, settings: Mapping[str, object]) -
             role = _ROLES.get(tag.removeprefix(USER_ROLE).lstrip(":="), role)
     generation = Generation(run=run, prompt=prompt, model=_string(values.get("ls_model_name")), role=role)
     run.call.generations.append(generation)
-    run.call.answering[run.id] = generation
+    run.call.answering[run.id.int] = generation
 
 
 def model_ended(run: Run, response: LLMResult | None, error: BaseException | None = None) -> str | None:
     """Note and return what a model said; of a broken stream, what it said until then."""
-    generation = run.call.answering.pop(run.id)
+    generation = run.call.answering.pop(run.id.int)
     generation.end_ns, generation.end_order, generation.error = time.time_ns(), next_order(), error
     choices = response.generations[0] if response and response.generations else []
     if response is None or not choices:

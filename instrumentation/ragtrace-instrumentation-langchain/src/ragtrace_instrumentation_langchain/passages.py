@@ -118,5 +118,5 @@ def _brought(retrieval: Retrieval, *texts: str) -> bool:
     return any(shows(document.text, texts) for document in retrieval.documents)
 
 
-def _retrieval(generation: Generation, documents: tuple[Found, ...], *, source: PassageSource) -> Retrieval:
+def _retrieval(generation: Generation, documents: Sequence[Found], *, source: PassageSource) -> Retrieval:
     return Retrieval(documents=documents, order=generation.run.order, start_ns=generation.run.start_ns, source=source)

@@ -27,9 +27,9 @@ class RunTable:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._runs: dict[UUID, Run] = {}
-        self._calls: dict[UUID, Call] = {}
-        self._left: deque[UUID] = deque()
+        self._runs: dict[int, Run] = {}
+        self._calls: dict[int, Call] = {}
+        self._left: deque[int] = deque()
         self._swept = clock()
         self.loose = LooseRetrievals(clock=clock)
         self.conversations = Conversations(clock=clock)
@@ -40,11 +40,11 @@ class RunTable:
 
     def find(self, run_id: UUID | None) -> Run | None:
         """Return a run whose call is open."""
-        return self._runs.get(run_id) if run_id is not None else None
+        return self._runs.get(run_id.int) if run_id is not None else None
 
     def open(self, call: Call) -> Call:
         """Hold a call until it is closed."""
-        self._calls[call.id] = call
+        self._calls[call.id.int] = call
         return call
 
     def begin(self, run_id: UUID, kind: RunKind, *, name: str, call: Call, parent: Run | None) -> Run:
@@ -58,30 +58,32 @@ class RunTable:
             start_ns=time.time_ns(),
             order=next_order(),
         )
-        if parent is not None:
+        if parent is None:
+            call.root = run
+        else:
             run.is_in_retriever = parent.is_in_retriever or parent.kind == "retriever" or _is_called_by_retriever(call)
             run.tool = parent if parent.kind == "tool" and parent.parent is not None else parent.tool
-        self._runs[run_id] = call.runs[run_id] = run
+        self._runs[run_id.int] = call.runs[run_id.int] = run
         call.touched = self.clock()
         return run
 
     def end(self, run_id: UUID) -> Run | None:
         """Mark a run as ended; None if it is unknown or somebody told us before."""
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id.int)
         if run is None or not run.is_open:
             return None
         run.is_open = False
         run.call.touched = self.clock()
         if len(run.call.runs) > _MOST_RUNS_OF_A_CALL and run.parent is not None:
-            self._runs.pop(run_id, None)
-            run.call.runs.pop(run_id, None)
+            self._runs.pop(run_id.int, None)
+            run.call.runs.pop(run_id.int, None)
         if CURRENT.get() is run:
             CURRENT.set(run.parent)
         return run
 
     def close(self, call: Call) -> bool:
         """Let go of a call and all of its runs; False if somebody else did."""
-        if self._calls.pop(call.id, None) is None:
+        if self._calls.pop(call.id.int, None) is None:
             return False
         for run_id in list(call.runs):
             if (run := self._runs.pop(run_id, None)) is not None:
@@ -99,10 +101,10 @@ class RunTable:
         except RuntimeError:
             return
         if task is not None:
-            call_id, is_stream = root.id, root.kind == "model"
+            call_id, is_stream = root.id.int, root.kind == "model"
             root.call.owner = weakref.ref(task, lambda _dead: self._leave(call_id, may_return=is_stream))
 
-    def _leave(self, call_id: UUID, *, may_return: bool) -> None:
+    def _leave(self, call_id: int, *, may_return: bool) -> None:
         """Drop a call whose task is gone; a stream may be read on in another task, so it waits for a while."""
         if (call := self._calls.get(call_id)) is None:
             return
