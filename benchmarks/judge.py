@@ -128,15 +128,23 @@ def speed(served: Oracle, samples: Sequence[dict[str, Any]]) -> None:
     for mode in ("default", "lean"):
         for concurrency, count in ((16, 2_000), (64, 4_000)):
             served.control(latency=0.05)
-            calls = [to_call(samples[n % len(samples)], f" {n}") for n in range(count)]
+            calls = (to_call(samples[n % len(samples)], f" {n}") for n in range(count))
             judge = served.judge(judge_mode=mode, concurrency=concurrency)
             cpu, started = time.process_time(), time.perf_counter()
-            found = asyncio.run(run(judge, calls, concurrency))
+            judged = asyncio.run(_count(judge, calls, concurrency))
             seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-            judged = sum(isinstance(verdicts, Verdicts) for _, verdicts, _ in found.values())
             most = served.control(latency=0.05)["most_in_flight"]
             figures = f"{judged / seconds:.0f} | {cpu / count * 1e3:.2f} | {most} | {peak_rss()}"
             print(f"| {mode} | {concurrency} | {figures} |")
+
+
+async def _count(judge: LlmJudge, calls: Iterable[RagCall], concurrency: int) -> int:
+    """Return how many calls got verdicts; nothing is kept, as in the scorer."""
+    judged = 0
+    async for _, verdicts in judge_calls(judge, calls, concurrency):
+        judged += isinstance(verdicts, Verdicts)
+    await judge.aclose()
+    return judged
 
 
 def flat(served: Oracle, samples: Sequence[dict[str, Any]]) -> None:

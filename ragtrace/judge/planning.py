@@ -7,7 +7,7 @@ from typing import Final
 
 from ragtrace.judge.protocol import JUDGED_KINDS, Excerpt, Extra, Item, Plan
 from ragtrace.masking import MASK_FAILED, Mask, mask_text
-from ragtrace.model import PassageDelivery, RagCall, Sentence
+from ragtrace.model import Delivery, RagCall, Sentence
 from ragtrace.prompts import LANGUAGES
 from ragtrace.text import detect_language, split_sentences
 
@@ -43,13 +43,13 @@ def make_plan(call: RagCall, *, mask: Mask | None = None, wanted: frozenset[Extr
             raise MaskFailedError
         return clean(masked)
 
-    placed = call.delivery.prompt_order if call.delivery else ()
-    retrieved = range(len(call.delivery.passages)) if call.delivery else range(0)
+    delivery = call.delivery or Delivery()
+    retrieved = range(len(delivery.passages))
     # A received passage without a place in the prompt stands behind the others.
-    order = (*placed, *(index for index in retrieved if index not in placed))
-    received = _excerpts(call, order, lambda delivery: delivery.received_text, shown)
+    order = (*delivery.prompt_order, *(index for index in retrieved if index not in delivery.prompt_order))
+    received = _excerpts(((i, delivery.passages[i].received_text) for i in order), shown)
     reference = split_sentences(call.reference) if call.reference and call.reference.strip() else ()
-    withheld = _excerpts(call, retrieved, lambda delivery: delivery.withheld_text, shown) if reference else ()
+    withheld = _excerpts(((i, delivery.passages[i].withheld_text) for i in retrieved), shown) if reference else ()
     answer = split_sentences(call.answer) if call.answer.strip() else ()
     return Plan(
         language=_language(call),
@@ -80,16 +80,8 @@ def _language(call: RagCall) -> str:
     return found if found in LANGUAGES else LANGUAGES[0]
 
 
-def _excerpts(
-    call: RagCall,
-    order: Iterable[int],
-    text_of: Callable[[PassageDelivery], str],
-    shown: Callable[[str], str],
-) -> tuple[Excerpt, ...]:
+def _excerpts(texts: Iterable[tuple[int, str]], shown: Callable[[str], str]) -> tuple[Excerpt, ...]:
     """Return the passages' texts that are not blank."""
-    if call.delivery is None:
-        return ()
-    texts = ((index, text_of(call.delivery.passages[index])) for index in order)
     return tuple(Excerpt(passage=index, text=shown(text)) for index, text in texts if text.strip())
 
 

@@ -10,7 +10,9 @@ from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled,
 from ragtrace.errors import ConfigError, JudgeRefused, JudgeReplyInvalid, JudgeUnavailable
 from ragtrace.judge import make_judge
 from ragtrace.judge.batch import judge_calls
+from ragtrace.judge.embedded import EmbeddedJudge
 from ragtrace.judge.llm import LlmJudge
+from ragtrace.judge.parameters import KnownParameters, Parameters
 from ragtrace.model import RagCall, Unscored, Verdicts
 from ragtrace.semconv import JUDGE_MARK
 from ragtrace.settings import load_settings
@@ -148,6 +150,17 @@ async def test_an_unexplained_refusal_leaves_only_what_everybody_takes(endpoint:
         ["max_completion_tokens", "messages", "model", "response_format", "temperature"],
         ["max_completion_tokens", "messages", "model"],
     ]
+
+
+def test_a_lesson_is_learned_once():
+    """A request that was under way when another one was refused is simply sent again."""
+    known = KnownParameters("json_schema")
+    sent = known.current
+
+    assert known.learn(sent, "temperature is not supported", "temperature") is True
+    learned = known.current
+    assert (known.learn(sent, "temperature is not supported", "temperature"), known.current) == (True, learned)
+    assert learned == Parameters(format="json_schema", has_temperature=False)
 
 
 async def test_a_request_that_is_refused_for_itself_is_refused_alone(endpoint: ScriptedEndpoint, judges: Judges):
@@ -421,6 +434,14 @@ async def test_the_settings_choose_the_judge(endpoint: ScriptedEndpoint):
     assert (isinstance(judge, LlmJudge), judge.model, judge.is_calibrated) == (True, "m", False)
     assert isinstance(judge, LlmJudge)
     assert judge._endpoint.address.key == "none"
+    assert isinstance(make_judge(load_settings({})), EmbeddedJudge)
+
+
+def test_without_an_address_the_judge_is_at_openai():
+    """A key alone means OpenAI itself."""
+    judge = LlmJudge(load_settings({}, overrides={"judge_model": "m", "openai_api_key": "sk-secret"}))
+
+    assert str(judge._endpoint.address) == "'m' at api.openai.com"
 
 
 async def test_replies_without_usage_are_estimated(endpoint: ScriptedEndpoint, judges: Judges):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ragtrace.errors import JudgeReplyInvalid
+from ragtrace.judge.planning import TooLongError, fit_passages, make_plan
 from ragtrace.model import Claim, RagCall
 from tests.build import absent, call, delivery, received, whole
 from tests.judge.conftest import Judges
@@ -247,10 +248,35 @@ async def test_what_can_never_fit_is_too_long(endpoint: ScriptedEndpoint, judges
     assert (found.abstained, endpoint.asked) == ("too_long", [])
 
 
-async def test_an_endpoint_that_finds_everything_too_long_gives_too_long(endpoint: ScriptedEndpoint, judges: Judges):
+def test_a_passage_that_no_cut_makes_fit_is_too_long():
+    """Pieces never get so short that they say nothing."""
+    plan = make_plan(call(answer="It is red.", delivery=received("👍" * 5_000)))
+
+    with pytest.raises(TooLongError):
+        fit_passages(plan, 150)
+
+
+def test_pieces_of_a_passage_overlap_and_lose_nothing():
+    """A passage without blanks is cut anywhere; each piece begins before the last one's end."""
+    text = "".join(chr(0x4E00 + n % 5_000) for n in range(6_000))
+    plan = make_plan(call(answer="It is red.", delivery=received(text)))
+
+    parts = [part.received[0].text for part in fit_passages(plan, 2_000)]
+
+    rebuilt = parts[0]
+    for piece in parts[1:]:
+        assert rebuilt.endswith(piece[:200])
+        rebuilt += piece[200:]
+    assert (len(parts), rebuilt) == (5, text)
+
+
+@pytest.mark.parametrize("passage", ["It is red.", LONG * 3], ids=["short", "long"])
+async def test_an_endpoint_that_finds_everything_too_long_gives_too_long(
+    endpoint: ScriptedEndpoint, judges: Judges, passage: str
+):
     """Shrinking windows come to an end."""
     endpoint.answers(fails(413, "Request Entity Too Large"))
 
-    found = await judges().judge(call(answer="It is red.", delivery=received("It is red.")))
+    found = await judges().judge(call(answer="It is red.", delivery=received(passage)))
 
     assert (found.abstained, len(endpoint.asked) <= 3) == ("too_long", True)
