@@ -1,4 +1,4 @@
-# Each target sets up .venv by itself: with uv where it is installed, else with venv and pip.
+# Each target sets up .venv by itself: with uv where it is installed, else with venv and pip, which brings uv if it can.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -17,7 +17,9 @@ $(STAMP): requirements-dev.txt pyproject.toml instrumentation/ragtrace-instrumen
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv -q --allow-existing --python $(PYTHON) .venv && uv pip install -q --python $(BIN)/python -r requirements-dev.txt; \
 	else \
-		$(PYTHON) -m venv .venv && $(BIN)/pip install -q --disable-pip-version-check -r requirements-dev.txt; \
+		$(PYTHON) -m venv .venv && $(BIN)/pip install -q --disable-pip-version-check uv 2>/dev/null \
+			&& $(BIN)/uv pip install -q --python $(BIN)/python -r requirements-dev.txt \
+			|| $(BIN)/pip install -q --disable-pip-version-check -r requirements-dev.txt; \
 	fi
 	@touch $(STAMP)
 
