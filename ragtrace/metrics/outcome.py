@@ -8,20 +8,21 @@ from ragtrace.semconv import CONTEXT_DELIVERY, OUTCOME_SCORED, PENDING_REASONS, 
 _UNJUDGED = (CONTEXT_DELIVERY,)
 
 
-def rag_outcome(results: Iterable[Score | Unscored]) -> Score | Unscored:
+def rag_outcome(results: Iterable[Score | Unscored], *, own: Iterable[Score | Unscored] = ()) -> Score | Unscored:
     """Return `scored` if any judged metric has a number, else the first reason why not.
 
     A reason that will pass (`judge_unavailable`, `over_budget`) is `Unscored` here too: the call keeps no mark and is
-    tried again.
+    tried again. Metrics of the user's own (`own`) decide only where there is no judged metric of ours: one that always
+    has a number would hide refusals, and one that fails must not keep the call from being done.
     """
-    found = [result for result in results if result.name not in _UNJUDGED]
-    reasons: dict[str, JsonValue] = {r.name: r.reason for r in found if isinstance(r, Unscored)}
+    found, others = [result for result in results if result.name not in _UNJUDGED], tuple(own)
+    reasons: dict[str, JsonValue] = {r.name: r.reason for r in (*found, *others) if isinstance(r, Unscored)}
     pending = next((r for r in found if isinstance(r, Unscored) and r.reason in PENDING_REASONS), None)
     if pending:
         return Unscored(name=RAG_OUTCOME, reason=pending.reason, detail=pending.detail)
     value = (
         OUTCOME_SCORED
-        if any(isinstance(r, Score) for r in found)
+        if any(isinstance(r, Score) for r in found or others)
         else str(next(iter(reasons.values()), OUTCOME_SCORED))
     )
     return Score(name=RAG_OUTCOME, value=value, data_type="CATEGORICAL", metadata={"unscored": reasons})

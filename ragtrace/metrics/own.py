@@ -1,5 +1,6 @@
 """Metrics of the user's own: one function each, passed in or found by entry point, unable to spoil the others."""
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +14,7 @@ from ragtrace.semconv import RAG_OUTCOME
 
 ENTRY_POINT_GROUP = "ragtrace.metrics"
 OwnMetric = Callable[[RagCall, Verdicts | None], Score | Unscored | Awaitable[Score | Unscored]]
-"""`verdicts` is None where the judge gave none."""
+"""`verdicts` is None where the judge gave none. A plain function runs on a thread, several calls at a time."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,21 +46,30 @@ def check_own_name(name: str) -> None:
 
 
 async def compute_own(
-    call: RagCall, verdicts: Verdicts | None, metrics: Mapping[str, OwnMetric]
+    call: RagCall, verdicts: Verdicts | None, metrics: Mapping[str, OwnMetric], *, timeout_seconds: float = 120.0
 ) -> tuple[Score | Unscored, ...]:
-    """Return one result a metric; one that raises, or returns no finite number, is `metric_failed` and logged."""
-    return tuple([await _run(name, metric, call, verdicts) for name, metric in metrics.items()])
+    """Return one result a metric.
+
+    One that raises, takes longer than `timeout_seconds`, or returns no finite number is `metric_failed` and logged.
+    """
+    found: list[Score | Unscored] = []
+    for name, metric in metrics.items():
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                result = await _result(metric, call, verdicts)
+        except Exception as exc:  # noqa: BLE001 - the user's code: its fault must not cost the other scores
+            _log.warning("Metric %s failed on call %s: %s: %s", name, call.id, type(exc).__name__, exc)
+            found.append(Unscored(name=name, reason="metric_failed", detail=f"{type(exc).__name__}: {exc}"[:200]))
+        else:
+            found.append(_checked(name, result))
+    return tuple(found)
 
 
-async def _run(name: str, metric: OwnMetric, call: RagCall, verdicts: Verdicts | None) -> Score | Unscored:
-    try:
-        result = metric(call, verdicts)
-        if inspect.isawaitable(result):
-            result = await result
-    except Exception as exc:  # noqa: BLE001 - the user's code: its fault must not cost the other scores
-        _log.warning("Metric %s failed on call %s: %s: %s", name, call.id, type(exc).__name__, exc)
-        return Unscored(name=name, reason="metric_failed", detail=f"{type(exc).__name__}: {exc}"[:200])
-    return _checked(name, result)
+async def _result(metric: OwnMetric, call: RagCall, verdicts: Verdicts | None) -> object:
+    if inspect.iscoroutinefunction(metric):
+        return await metric(call, verdicts)
+    result = await asyncio.to_thread(metric, call, verdicts)
+    return await result if inspect.isawaitable(result) else result
 
 
 def _checked(name: str, result: object) -> Score | Unscored:

@@ -1,14 +1,15 @@
 """What `ragtrace score` does between its arguments and its output."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from ragtrace.errors import BackendError
 from ragtrace.judge import Judge, make_judge
 from ragtrace.langfuse import CallQuery, LangfuseApi, open_langfuse
+from ragtrace.metrics.own import OwnMetric
 from ragtrace.sampling.strata import Stratum
 from ragtrace.scorer.judging import choose_metrics, closing_judge
 from ragtrace.scorer.moments import parse_moment
@@ -31,6 +32,8 @@ class ScoreRequest:
     until: str | None = None
     trace_id: str | None = None
     metric_names: Sequence[str] | None = None
+    own_metrics: Mapping[str, OwnMetric] = field(default_factory=dict)
+    """Metrics of the user's own, by score name."""
     is_rescore: bool = False
     is_dry_run: bool = False
 
@@ -60,14 +63,19 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Opened]:
+async def opened(settings: Settings, *, metric_names: Iterable[str] = ()) -> AsyncIterator[Opened]:
     """Open Langfuse, judge and state file, and close them again; Langfuse has answered when the block begins.
+
+    Args:
+        settings: Where they are.
+        metric_names: Scores that will be computed; some are asked for only then.
 
     Raises:
         ConfigError: a setting is wrong.
         BackendError: Langfuse does not answer.
     """
-    async with open_langfuse(settings) as api, closing_judge(make_judge(settings)) as judge:
+    judge_made = make_judge(settings, metrics=metric_names)
+    async with open_langfuse(settings) as api, closing_judge(judge_made) as judge:
         await api.health()
         with StateFile(settings.state, project=project_key(api)) as state:
             yield Opened(api=api, judge=judge, state=state)
@@ -80,7 +88,7 @@ def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callab
         ConfigError: a metric's name is wrong.
     """
     return ScoringOptions(
-        metrics=choose_metrics(settings, request.metric_names),
+        metrics=choose_metrics(settings, request.metric_names, own=request.own_metrics),
         sampling=_sampling(settings, request),
         tokens_per_hour=None if request.trace_id else settings.sampling_tokens_per_hour,
         concurrency=settings.concurrency,
@@ -108,7 +116,7 @@ async def run_score(
     """
     options, query = scoring_options(settings, request, on_change), request.query(datetime.now(UTC))
     started, tally = time.monotonic(), Tally()
-    async with opened(settings) as parts:
+    async with opened(settings, metric_names=request.metric_names or ()) as parts:
         if request.is_dry_run:
             work = _preview(parts, query=query, settings=settings, options=options, tally=tally)
         else:

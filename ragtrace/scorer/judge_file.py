@@ -58,7 +58,7 @@ async def run_judge_file(
     """
     choice = choose_metrics(settings, metric_names)
     summary = JudgeFileSummary()
-    async with closing_judge(make_judge(settings)) as judge:
+    async with closing_judge(make_judge(settings, metrics=choice.names)) as judge:
         with _reading(source) as lines, _writing(out) as target:
 
             def write(output: JsonObject) -> None:

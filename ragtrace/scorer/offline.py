@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ragtrace.judge import make_judge
 from ragtrace.judge.base import Judge
+from ragtrace.metrics.own import OwnMetric
 from ragtrace.model import JsonValue, RagCall, Score, Unscored
 from ragtrace.scorer.judging import (
     JudgedCall,
@@ -49,6 +50,7 @@ async def ajudge_calls(
     *,
     settings: Settings | None = None,
     metric_names: Iterable[str] | None = None,
+    own_metrics: Mapping[str, OwnMetric] | None = None,
 ) -> list[JsonObject]:
     """Judge rows as `ragtrace judge` does and return one output a row, in order.
 
@@ -57,16 +59,18 @@ async def ajudge_calls(
     Args:
         rows: Dictionaries as described in the documentation of `ragtrace judge`.
         settings: The judge and its limits; read from the environment and `ragtrace.toml` by default.
-        metric_names: Which metrics to compute; what one judge call yields by default.
+        metric_names: Which metrics to compute; by default what one judge call yields, and all installed ones.
+        own_metrics: Metrics of your own beside those, by score name: `(RagCall, Verdicts | None) -> Score | Unscored`,
+            plain or async.
 
     Raises:
         ConfigError: a setting or a metric's name is wrong.
     """
     chosen = settings or load_settings()
-    choice = choose_metrics(chosen, metric_names)
+    choice = choose_metrics(chosen, metric_names, own=own_metrics)
     read = (read_row(row, number) for number, row in enumerate(rows, start=1))
     outputs: list[JsonObject] = []
-    async with closing_judge(make_judge(chosen)) as judge:
+    async with closing_judge(make_judge(chosen, metrics=choice.names)) as judge:
         await judge_rows(read, judge, choice=choice, concurrency=chosen.concurrency, write=outputs.append)
     return outputs
 
@@ -76,6 +80,7 @@ def judge_calls(
     *,
     settings: Settings | None = None,
     metric_names: Iterable[str] | None = None,
+    own_metrics: Mapping[str, OwnMetric] | None = None,
 ) -> list[JsonObject]:
     """Do what `ajudge_calls` does, from synchronous code, also while an event loop runs in this thread.
 
@@ -83,7 +88,7 @@ def judge_calls(
     neither be entered again nor be patched.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragtrace-judge") as thread:
-        work = ajudge_calls(rows, settings=settings, metric_names=metric_names)
+        work = ajudge_calls(rows, settings=settings, metric_names=metric_names, own_metrics=own_metrics)
         return thread.submit(asyncio.run, work).result()
 
 

@@ -34,7 +34,7 @@ async def run_follow(settings: Settings, request: ScoreRequest) -> None:
         BackendRejected: Langfuse refuses us.
     """
     totals, stopping = Totals(), asyncio.Event()
-    async with opened(settings) as parts:
+    async with opened(settings, metric_names=request.metric_names or ()) as parts:
         follower = _follower(parts, settings, request, stopping)
 
         def note(tally: Tally, error: BackendError | None) -> None:
@@ -65,7 +65,7 @@ async def run_once(
         BackendError: Langfuse did not answer at all.
     """
     started, tally = time.monotonic(), Tally()
-    async with opened(settings) as parts:
+    async with opened(settings, metric_names=request.metric_names or ()) as parts:
         follower = _follower(parts, settings, request, asyncio.Event(), on_change)
         return await summarise(follower.look(tally), tally, parts, window="since the last look", started=started)
 
@@ -81,7 +81,7 @@ async def run_backfill(
     """
     started, tally, now = time.monotonic(), Tally(), utc_now()
     whole = request.query(now)
-    async with opened(settings) as parts:
+    async with opened(settings, metric_names=request.metric_names or ()) as parts:
         options = scoring_options(settings, request, on_change)
         name = f"backfill since {request.since} until {request.until}"
         since = max(whole.since or now, parts.state.position(name) or whole.since or now)

@@ -188,7 +188,9 @@ class _Run:
     def _mark_too_large(self, row: ObservationRow) -> None:
         """Mark a call that Langfuse itself cannot hand out."""
         call = read_rag_call(row)
-        found: list[Score | Unscored] = [Unscored(name=name, reason="too_long") for name in self._options.metrics.names]
+        found: list[Score | Unscored] = [
+            Unscored(name=name, reason="too_long") for name in self._options.metrics.all_names
+        ]
         draw = self._options.sampling.draw(row)
         scores = make_scores(call, [rag_outcome(found)], verdicts=None, draw=draw)
         if scores:

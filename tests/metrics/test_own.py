@@ -1,5 +1,6 @@
 """Metrics of the user's own."""
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -81,3 +82,33 @@ def test_a_metric_that_cannot_be_imported_is_named(tmp_path: Path, monkeypatch: 
 
     with pytest.raises(ConfigError, match=r"metric 'answer_length' \(no_such_module:metric\) cannot be loaded"):
         load_own_metrics()
+
+
+async def test_a_metric_that_hangs_is_given_up():
+    """A metric that does not end in time is unscored; the next one runs."""
+
+    async def endless(asked: RagCall, found: Verdicts | None) -> Score | Unscored:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    results = await compute_own(
+        call(), None, {"endless": endless, "answer_length": answer_length}, timeout_seconds=0.01
+    )
+
+    assert results == (
+        Unscored(name="endless", reason="metric_failed", detail="TimeoutError: "),
+        Score(name="answer_length", value=5),
+    )
+
+
+async def test_a_plain_function_may_start_a_loop_of_its_own():
+    """Libraries whose synchronous calls run an event loop work as they are, and so do lambdas around async ones."""
+
+    def blocking(asked: RagCall, found: Verdicts | None) -> Score | Unscored:
+        return asyncio.run(judged(asked, found))  # type: ignore[arg-type]  # an async function gives a coroutine
+
+    own = {"judged": blocking}
+    assert await compute_own(call(), verdicts(), own) == (Score(name="judged", value=1.0),)
+    assert await compute_own(call(), verdicts(), {"judged": lambda asked, found: judged(asked, found)}) == (
+        Score(name="judged", value=1.0),
+    )
