@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from align_cases import LINES, Case, Maker, Truth
+from align_cases import AS_IT_IS, CUT, LINES, Case, Maker, Truth
 from align_texts import made_texts
 
 from ragtrace.align import full, quick
@@ -46,6 +46,7 @@ def _accuracy(texts: Sequence[str], *, cases: int, seed: int, prints_errors: boo
         "near-duplicates": Maker.twins,
         "overlapping": Maker.overlapping,
         "short 60–300": Maker.short,
+        "as it is, cut": lambda maker: maker.disjoint(renderings=AS_IT_IS, selections=CUT),
         "lines/wrap/markdown": lambda maker: maker.disjoint(renderings=LINES),
     }
     print(f"\n{'':22}{'six':>8}{'three':>8}{'full/absent':>13}{'coverage':>10}{'quick':>8}{'wrong':>7}")
@@ -83,9 +84,7 @@ def _print_row(name: str, results: Sequence[_Result]) -> None:
     error = sum(abs(truth.coverage - placed.coverage) for truth, placed, _ in results) / len(results)
     decided = [(truth, fast) for truth, _, fast in results if fast.status != "undetermined"]
     wrong = 1 - _share([truth.label == _label(fast) for truth, fast in decided])
-    print(
-        f"{name:22}{six:8.3f}{three:8.3f}{confused:13.3f}{error:10.4f}{len(decided) / len(results):8.2f}{wrong:7.3f}"
-    )
+    print(f"{name:22}{six:8.3f}{three:8.3f}{confused:13.3f}{error:10.4f}{len(decided) / len(results):8.2f}{wrong:7.3f}")
 
 
 def _print_errors(results: Sequence[_Result]) -> None:

@@ -232,6 +232,8 @@ RENDERINGS: dict[str, Render] = {
     "masked": _masked,
     "bullets": _bullets,
 }
+AS_IT_IS = ("plain", "collapsed")
+CUT = ("full", "head", "tail")
 LINES = ("wrapped", "numbered", "stripped")
 GAPS = (" … ", "\n...\n", " [...] ", "\n\n")
 
@@ -267,10 +269,15 @@ class Maker:
                 return [Source(text_number=number, start=at, text=text[at : min(end, at + size)]) for at in starts]
         return []
 
-    def disjoint(self, *, low: int = 600, high: int = 4000, renderings: Sequence[str] = ()) -> Case:
+    def disjoint(self, *, renderings: Sequence[str] = (), selections: Sequence[str] = ()) -> Case:
         names = renderings or list(RENDERINGS)
-        sources = self.sources(16, low, high)
-        return self._case(sources[:12], foreign=sources[12:], renderings=[self._rng.choice(names)] * len(sources[:12]))
+        sources = self.sources(16, 600, 4000)
+        return self._case(
+            sources[:12],
+            foreign=sources[12:],
+            renderings=[self._rng.choice(names)] * len(sources[:12]),
+            selections=[self._rng.choice(selections) for _ in sources[:12]] if selections else (),
+        )
 
     def mixed(self) -> Case:
         """Passages of all lengths, some from one place, each rendered its own way."""
@@ -308,9 +315,7 @@ class Maker:
         if len(words) < 40:
             return "".join(chr(0x4E00 + self._rng.randrange(3000)) if self._rng.random() < 0.2 else c for c in text)
         pool = [word for word in words if word.strip()]
-        return "".join(
-            self._rng.choice(pool) if word.strip() and self._rng.random() < 0.2 else word for word in words
-        )
+        return "".join(self._rng.choice(pool) if word.strip() and self._rng.random() < 0.2 else word for word in words)
 
     def _case(
         self,
@@ -329,8 +334,7 @@ class Maker:
             if not stretches:
                 continue
             text = rng.choice(GAPS).join(source.text[a:b] for a, b in stretches)
-            for _ in range(2 if name == "duplicated" else 1):
-                blocks.append(RENDERINGS[rendering](text, rng))
+            blocks += (RENDERINGS[rendering](text, rng) for _ in range(2 if name == "duplicated" else 1))
         rng.shuffle(blocks)
         numbered = rng.random() < 0.5
         joined = "\n\n".join(f"[{n}] {block}" if numbered else block for n, block in enumerate(blocks, 1))
@@ -341,7 +345,10 @@ class Maker:
         system = "You answer questions with the context below. Say so if it does not hold the answer."
         return Case(
             passages=[source.text for source in sources],
-            parts=[system, f"Context:\n{joined}\n\nQuestion: {rng.choice(['What applies here?', 'どうすればいいですか'])}"],
+            parts=[
+                system,
+                f"Context:\n{joined}\n\nQuestion: {rng.choice(['What applies here?', 'どうすればいいですか'])}",
+            ],
             truths=truths,
         )
 

@@ -18,7 +18,13 @@ def made_texts(seed: int, size: int = 40_000) -> list[str]:
     """Return texts of `size` characters each; no two share more than words."""
     rng = random.Random(seed)
     texts = [_prose(rng, alphabet, size) for alphabet in _ALPHABETS.values()]
-    texts += [_dense(rng, "", size), _dense(rng, _KANA, size), _table(rng, size), _code(rng, size), _markdown(rng, size)]
+    texts += [
+        _dense(rng, "", size),
+        _dense(rng, _KANA, size),
+        _table(rng, size),
+        _code(rng, size),
+        _markdown(rng, size),
+    ]
     return texts
 
 
@@ -57,7 +63,8 @@ def _table(rng: random.Random, size: int) -> str:
     words = _vocabulary(rng, _ALPHABETS["latin"], 400)
     text = "| id | name | price | stock |\n|---|---|---|---|\n"
     while len(text) < size:
-        text += f"| {rng.randint(1000, 99999)} | {rng.choice(words)} {rng.choice(words)} | {rng.random() * 900:.2f} | {rng.randint(0, 50)} |\n"
+        name = f"{rng.choice(words)} {rng.choice(words)}"
+        text += f"| {rng.randint(1000, 99999)} | {name} | {rng.random() * 900:.2f} | {rng.randint(0, 50)} |\n"
     return text
 
 
@@ -80,7 +87,8 @@ def _markdown(rng: random.Random, size: int) -> str:
     text = ""
     while len(text) < size:
         text += f"## {' '.join(rng.sample(words, 3)).title()}\n\n"
-        text += f"See [{rng.choice(words)}](https://{rng.choice(words)}.example/{rng.choice(words)}) and **{rng.choice(words)}**. "
+        site, page, bold = rng.sample(words, 3)
+        text += f"See [{page}](https://{site}.example/{page}) and **{bold}**. "
         text += " ".join(_sentence(rng, words, weights) for _ in range(4)) + "\n\n"
         text += "".join(f"- `{rng.choice(words)}` {_sentence(rng, words, weights)}\n" for _ in range(4)) + "\n"
     return text

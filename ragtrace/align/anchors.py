@@ -3,8 +3,8 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate, count
-from operator import add
+
+from ragtrace.align.pieces import places as places_of
 
 _SHARE, _SMALL_SHARE = 0.2, 0.4
 """Share of letters that are anchors; more where the texts are small."""
@@ -112,7 +112,6 @@ def _chosen(chars: list[str], counts: Counter[str], *, share: float) -> str:
 def _places(letters: str, chars: str) -> list[int]:
     places: list[int] = []
     for char in chars:
-        places += map(add, accumulate(map(len, letters.split(char))), count())
-        places.pop()
+        places += places_of(letters, char)
     places.sort()
     return places[: bisect_left(places, len(letters) - _LENGTH + 1)]

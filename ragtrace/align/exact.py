@@ -10,6 +10,7 @@ from ragtrace.model import TextSpan
 
 _SHORT = 16
 """Letters below which a text must not touch other letters: it might be part of a word."""
+_STRAY = 0.05
 _COPIES = 2_000_000
 """Characters searched for further copies at most."""
 
@@ -26,6 +27,10 @@ class Find:
     @property
     def is_whole(self) -> bool:
         return self.is_beginning and self.is_end
+
+    @property
+    def length(self) -> int:
+        return self.span.passage_end - self.span.passage_start
 
     @property
     def place(self) -> Stretch:
@@ -86,6 +91,22 @@ def contested(finds: Iterable[Find]) -> set[int]:
                 unsure.update(find.passage for find in (one, other) if not find.is_whole)
         open_finds.append(one)
     return unsure
+
+
+def without_strays(finds: Sequence[Find], lengths: Sequence[int]) -> list[Find]:
+    """Leave out ends of passages that are short and stand inside what is found of another: stock phrases."""
+    ends: list[int] = []
+    reached = 0
+    ordered = sorted(finds, key=lambda find: find.place)
+    for one in ordered:
+        ends.append(reached)
+        reached = max(reached, one.span.prompt_end)
+    strays = {
+        id(one)
+        for one, end in zip(ordered, ends, strict=True)
+        if not one.is_whole and one.span.prompt_end <= end and one.length < _STRAY * lengths[one.passage]
+    }
+    return [one for one in finds if id(one) not in strays]
 
 
 def _agree(first: Find, second: Find) -> bool:

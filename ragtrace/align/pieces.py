@@ -1,7 +1,8 @@
 """Index a large prompt by what follows a character that is neither rare nor frequent in it; built at C speed."""
 
-from itertools import accumulate
+from itertools import accumulate, count
 from math import log
+from operator import add
 
 _KEY = 24
 """Characters behind the delimiter that are looked up."""
@@ -33,16 +34,23 @@ class PieceIndex:
         """Return where `text` would begin in the prompt, judged by keys near its beginning or end."""
         for delimiter in self._delimiters:
             pieces = text.rsplit(delimiter, _LOOKED_UP) if at_end else text.split(delimiter, _LOOKED_UP)
-            places, found = self._places, []
+            known, found = self._places, []
             start = 0
             for piece in pieces:
                 key = piece[:_KEY]
-                if start and len(key) == _KEY and key in places:
-                    found.append(places[key] - start)
+                if start and len(key) == _KEY and key in known:
+                    found.append(known[key] - start)
                 start += len(piece) + 1
             if found:
                 return list(dict.fromkeys(found))
         return []
+
+
+def places(text: str, char: str) -> list[int]:
+    """Return where `char` stands in `text`."""
+    found = list(map(add, accumulate(map(len, text.split(char))), count()))
+    found.pop()
+    return found
 
 
 def anchors(text: str, *, every: int) -> list[str]:

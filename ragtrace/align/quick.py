@@ -1,9 +1,9 @@
 """Place passages that the prompt holds as they are, or cut at an end, in any rendering; guess nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from ragtrace.align.exact import Find, Prompt, contested, copies
+from ragtrace.align.exact import Find, Prompt, contested, copies, without_strays
 from ragtrace.align.find import finder
 from ragtrace.align.labels import label
 from ragtrace.align.rest import Rest
@@ -21,9 +21,14 @@ _REDUCED = 400_000
 """Plain characters reduced to letters at most, in search of passages that do not stand there as they are."""
 _FOREIGN, _ESCAPE = 6, 60
 """What a further byte of a character, and an escape, cost in plain characters."""
+_SMALL = 50_000
+"""Characters of a prompt that is looked through for parts that neighbours brought."""
+_KEY, _LONG_KEY = 14, 18
+"""Letters in a row that are no accident in unexplained text, and where other passages stand."""
+_STRAY = 0.06
+"""Share of what is found up to which more of the passage elsewhere would not change its shape."""
 _COUNTED = 8192
-"""Characters up to which letters are counted; of more, they are estimated from samples."""
-_SAMPLES, _SAMPLE = 16, 256
+"""Characters up to which letters are counted; in longer texts characters are, white space and all."""
 
 
 def quick(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
@@ -33,7 +38,7 @@ def quick(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
     found = [prompt.find(index, passage.text, AsIs(passage.text)) for index, passage in enumerate(passages)]
     delivery = _decided(passages, text, found)
     missed = [index for index, one in enumerate(delivery.passages) if one.status == "undetermined"]
-    if not missed or _cost([text, *(passages[index].text for index in missed)]) > _REDUCED:
+    if not missed or not _is_affordable([text, *(passages[index].text for index in missed)]):
         return delivery
     form = Skeleton(text)
     reduced = Prompt(text=text, form=form, finder=finder(form.letters, texts=len(missed)))
@@ -42,27 +47,38 @@ def quick(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
     return _decided(passages, text, found)
 
 
-def _cost(texts: Iterable[str]) -> int:
-    return sum(
+def _is_affordable(texts: Sequence[str]) -> bool:
+    if sum(map(len, texts)) > _REDUCED:
+        return False
+    costs = (
         len(text)
         + _FOREIGN * (len(text.encode(errors="replace")) - len(text))
         + _ESCAPE * (text.count("\\") + text.count("&"))
         for text in texts
     )
+    return sum(costs) <= _REDUCED
 
 
 def _decided(passages: Sequence[Passage], prompt: str, found: Sequence[Sequence[Find]]) -> Delivery:
-    unsure = contested(one for finds in found for one in finds)
-    sure = [() if index in unsure else finds for index, finds in enumerate(found)]
+    lengths = [len(passage.text) for passage in passages]
+    kept = without_strays([one for finds in found for one in finds], lengths)
+    unsure = contested(kept)
+    sure: list[list[Find]] = [[] for _ in passages]
+    for one in kept:
+        if one.passage not in unsure:
+            sure[one.passage].append(one)
     places = merged(one.place for finds in sure for one in finds)
     more = copies(prompt, [one for finds in sure for one in finds], places)
     explained = merged([*places, *(place for others in more.values() for place in others)])
-    rest = Rest([prompt[start:end] for start, end in gaps(explained, len(prompt))])
+    left = [prompt[start:end] for start, end in gaps(explained, len(prompt))]
+    # Where a neighbour stands, a part of a passage can be too; a large prompt is too dear to look through.
+    rest = Rest([prompt], key=_LONG_KEY) if len(prompt) <= _SMALL else Rest(left, key=_KEY)
+    longest = max(map(len, left), default=0)
     counts = _counts(passages, sure, more)
     deliveries = tuple(
         PassageDelivery(passage=passage, status="undetermined")
         if index in unsure
-        else _delivery(passage, finds, rest=rest, copies=counts.get(passage.text, 1))
+        else _delivery(passage, finds, rest=rest, longest=longest, copies=counts.get(passage.text, 1))
         for index, (passage, finds) in enumerate(zip(passages, sure, strict=True))
     )
     known = ((s.prompt_start, s.prompt_end) for delivery in deliveries for s in delivery.spans)
@@ -74,7 +90,7 @@ def _decided(passages: Sequence[Passage], prompt: str, found: Sequence[Sequence[
     )
 
 
-def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, copies: int) -> PassageDelivery:
+def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, longest: int, copies: int) -> PassageDelivery:
     text = passage.text
     if finds and finds[0].is_whole:
         return PassageDelivery(passage=passage, status="full", coverage=1.0, spans=(finds[0].span,), copies=copies)
@@ -82,8 +98,13 @@ def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, copies: in
         return PassageDelivery(passage=passage, status="absent")
     missing = [text[start:end] for start, end in _missing(finds, len(text))]
     looked_for = [part for part in missing if len(part) > _IGNORED * len(text)]
-    might_be_told = not finds and rest.longest >= _SUMMARY
-    if not looked_for or might_be_told or any(map(rest.may_hold, looked_for)):
+    strays = _STRAY * sum(one.length for one in finds) / max(1, sum(map(len, looked_for)))
+    might_be_told = not finds and longest >= _SUMMARY
+    if (
+        not looked_for
+        or might_be_told
+        or any(rest.may_hold(part, passage_length=len(text), strays=strays) for part in looked_for)
+    ):
         return PassageDelivery(passage=passage, status="undetermined")
     return _cut(passage, finds, copies=copies)
 
@@ -98,9 +119,10 @@ def _cut(passage: Passage, finds: Sequence[Find], *, copies: int) -> PassageDeli
     text = passage.text
     parts = [(one.span.passage_start, one.span.passage_end) for one in finds]
     edges = sorted({0, len(text), *(edge for part in parts for edge in part)})
+    is_small = len(text) <= _COUNTED
     before = {0: 0}
     for start, end in pairwise(edges):
-        before[end] = before[start] + _count(text[start:end])
+        before[end] = before[start] + (count_letters(text[start:end]) if is_small else end - start)
     total = before[len(text)]
     stretches = [(before[start], before[end]) for start, end in parts]
     status, kind = label(stretches, total)
@@ -114,14 +136,6 @@ def _cut(passage: Passage, finds: Sequence[Find], *, copies: int) -> PassageDeli
         spans=tuple(one.span for one in finds),
         copies=copies,
     )
-
-
-def _count(text: str) -> int:
-    if len(text) <= _COUNTED:
-        return count_letters(text)
-    step = len(text) // _SAMPLES
-    sampled = "".join([text[at : at + _SAMPLE] for at in range(0, len(text) - _SAMPLE, step)])
-    return round(count_letters(sampled) / len(sampled) * len(text))
 
 
 def _counts(

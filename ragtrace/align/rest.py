@@ -1,73 +1,79 @@
-"""Tell for certain whether a stretch of a passage can still be in the part of the prompt that nothing explains."""
+"""Tell for certain whether a stretch of a passage can still be somewhere in the prompt, in whatever rendering."""
 
 from collections.abc import Sequence
 
 from ragtrace.align.escapes import unescape
-from ragtrace.align.pieces import anchors
+from ragtrace.align.pieces import anchors, places
 from ragtrace.align.skeleton import letters, letters_of_each
 
-_SAMPLES = 24
-_SAMPLE = 120
-"""Characters of a passage looked at together."""
-_KEY = 16
-"""Letters that are looked up."""
-_EDGE = 8
-"""Letters at the edges of a sample that may be half an escape."""
-_BREAK = " " * _KEY
+_EVERY = 10
+"""Letters between two anchors at best."""
+_TOO_RARE = 5
+_BREAK = " "
 """Keeps keys from running over the end of a sample."""
-_ANCHOR_DISTANCE = 20
-"""Letters between two anchors at best: a sample holds a few."""
-_FEW = 2_000
-"""Letters up to which they are searched for each key; more are indexed."""
+_SMALL = 3_000
+"""Characters up to which all of a text is looked up; of more, samples are."""
+_SAMPLES, _SAMPLE = 24, 120
+_PROBES = 10
+_SHORT, _SHORT_KEY = 400, 12
+"""Characters up to which a text is looked up without anchors, so many in a row."""
+_COUNTED = 1500
+"""Letters counted to choose the anchors."""
 _MOST = 100_000
-"""Characters of unexplained text up to which it is searched at all."""
+"""Characters of prompt up to which they are searched at all."""
+_SHARE, _FEWEST = 0.025, 2
+"""Share and number of keys that must be there: fewer are stock phrases."""
 _IGNORED = 0.02
-"""Where the whole rest has fewer letters than this share of a text has characters, it holds nothing of it."""
+"""Where there are fewer letters than this share of a text has characters, they hold nothing of it."""
 
 
 class Rest:
-    """The unexplained stretches of a prompt, as letters."""
+    """The stretches of a prompt where something may be, as letters; `key` of them in a row are no accident."""
 
-    __slots__ = ("_anchors", "_is_searchable", "_keys", "_letters", "longest")
+    __slots__ = ("_anchors", "_is_searchable", "_key", "_keys", "_letters")
 
-    def __init__(self, stretches: Sequence[str]) -> None:
-        self.longest = max(map(len, stretches), default=0)
-        """Characters of the longest stretch: it might be a summary."""
+    def __init__(self, stretches: Sequence[str], *, key: int) -> None:
+        self._key = key
         self._is_searchable = sum(map(len, stretches)) <= _MOST
         self._letters = letters(unescape("\n".join(stretches))[0]) if self._is_searchable else ""
-        is_indexed = len(self._letters) > _FEW
-        self._anchors = anchors(self._letters, every=_ANCHOR_DISTANCE) if is_indexed else []
-        self._keys = set(self._anchored(self._letters))
+        self._anchors: list[str] = []
+        self._keys: set[str] = set()
 
-    def may_hold(self, text: str) -> bool:
-        """Tell whether any larger part of `text` could stand there, in whatever rendering keeps its letters."""
+    def may_hold(self, text: str, *, passage_length: int, strays: float) -> bool:
+        """Tell whether more of `text` could stand there than the share `strays`, and than stock phrases."""
         if not self._is_searchable:
             return True
-        if len(self._letters) <= max(_IGNORED * len(text), _KEY):
+        if len(self._letters) <= max(_IGNORED * len(text), self._key):
             return False
-        if len(text) <= _SAMPLE // 2:
-            return letters(text) in self._letters
-        step = max(_SAMPLE, len(text) // _SAMPLES)
-        samples = letters_of_each([text[at : at + _SAMPLE] for at in range(0, len(text), step)])
-        if not self._keys:
-            return any(map(self._contains, samples))
-        keys = self._anchored(_BREAK.join(samples))
-        if len(keys) > len(samples) and len(self._keys.intersection(keys)) <= 1:
-            return False
-        return any(map(self._holds, samples))
+        if not self._anchors:
+            middle = len(self._letters) // 2
+            self._anchors = anchors(self._letters[middle : middle + _COUNTED], every=_EVERY)
+            self._keys = set(self._anchored(self._letters))
+        wanted = self._wanted(text)
+        if passage_length <= _SHORT:
+            return self._contains(wanted)
+        keys = self._anchored(wanted)
+        if len(keys) * _TOO_RARE * _EVERY < len(wanted):
+            # Too few anchors: the text is short or uniform, or of another script than the prompt.
+            return self._contains(wanted)
+        found = sum(key in self._keys for key in keys)
+        return found >= min(_FEWEST, len(keys)) and found >= max(_SHARE, strays) * len(keys)
 
-    def _contains(self, sample: str) -> bool:
-        if len(sample) < _KEY + 2 * _EDGE:
-            return sample in self._letters
-        return sample[_EDGE : _EDGE + _KEY] in self._letters or sample[-_EDGE - _KEY : -_EDGE] in self._letters
+    def _wanted(self, text: str) -> str:
+        if len(text) <= _SMALL:
+            return letters(unescape(text)[0])
+        step = len(text) // _SAMPLES
+        return _BREAK.join(letters_of_each([text[at : at + _SAMPLE] for at in range(0, len(text), step)]))
 
-    def _holds(self, sample: str) -> bool:
-        """Look for several keys: one may be a stock phrase."""
-        keys = self._anchored(sample)
-        if not keys:
-            return self._contains(sample)
-        return len(self._keys.intersection(keys)) >= min(2, len(keys))
+    def _contains(self, wanted: str) -> bool:
+        """Look for keys without anchors: all of a short text, a few of a long one."""
+        if len(wanted) <= _SHORT_KEY:
+            return wanted in self._letters
+        last = len(wanted) - _SHORT_KEY
+        step = _SHORT_KEY // 2 if len(wanted) <= _SHORT else last // _PROBES
+        return any(wanted[at : at + _SHORT_KEY] in self._letters for at in (*range(0, last, step), last))
 
     def _anchored(self, some: str) -> list[str]:
-        keys = [piece[:_KEY] for anchor in self._anchors for piece in some.split(anchor)[1:]]
-        return [key for key in keys if len(key) == _KEY]
+        key = self._key
+        keys = [some[at : at + key] for anchor in self._anchors for at in places(some, anchor)]
+        return [one for one in keys if _BREAK not in one and len(one) == key]
