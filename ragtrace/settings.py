@@ -114,6 +114,8 @@ class Settings(BaseSettings):
     judge_completion_tokens: int = Field(default=4_096, ge=64)
     judge_tokens_per_hour: int | None = Field(default=None, ge=1)
     judge_tokens_per_run: int | None = Field(default=None, ge=1)
+    judge_calibration: Path | None = None
+    """File of `ragtrace calibrate`: where labels of people placed the embedded judge's threshold."""
     embedding_model: str | None = None
 
     capture_rate: float = Field(default=1.0, ge=0, le=1)

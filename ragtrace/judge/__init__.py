@@ -18,13 +18,14 @@ def make_judge(settings: Settings, *, mask: Mask | None = None, metrics: Iterabl
             only then.
 
     Raises:
-        ConfigError: the model cannot be reached with these settings.
+        ConfigError: the model cannot be reached with these settings, or the calibration is not the judge's.
     """
     # Imported when needed: the OpenAI client alone costs a third of a second and 30 MB.
     if settings.judge_model is None:
         from ragtrace.judge.embedded import EmbeddedJudge
+        from ragtrace.judge.embedded_calibration import load_calibration
 
-        return EmbeddedJudge()
+        return EmbeddedJudge(load_calibration(settings.judge_calibration) if settings.judge_calibration else None)
     from ragtrace.judge.llm import LlmJudge
 
     return LlmJudge(settings, mask=mask, metrics=metrics)

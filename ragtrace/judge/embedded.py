@@ -1,47 +1,58 @@
 """Judge by wording, in this process: no key, no network, no model download, the same verdicts every time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
+from ragtrace.errors import ConfigError
+from ragtrace.judge.embedded_calibration import Calibration
+from ragtrace.judge.embedded_claims import Source, judge_claim, read_source
 from ragtrace.judge.lexical.evidence import Evidence
-from ragtrace.judge.lexical.features import Comparison, compare
-from ragtrace.judge.lexical.forest import load_forest, probability
-from ragtrace.model import Claim, JudgedSentence, JudgeInfo, RagCall, Sentence, Verdicts
+from ragtrace.judge.lexical.scoring import load_model
+from ragtrace.judge.lexical.tokens import fold, is_east_asian, tokenise
+from ragtrace.judge.protocol import used_passages
+from ragtrace.model import Claim, Delivery, JudgedSentence, JudgeInfo, RagCall, Sentence, Verdicts
 from ragtrace.text import declines, detect_language, split_sentences
 
 MODEL: Final = "lexical-v1"
-_CODE_VERSION: Final = 1
-"""Raised when the same data would give other verdicts."""
+_CODE_VERSION: Final = 2
+"""Raised when the same weights would give other verdicts."""
 _CLAIMING: Final = ("statement", "row")
-_NEAR_BEST: Final = 0.8
-"""A passage is evidence too whose best sentence covers this share of what the best one covers."""
-_SAME_SCRIPT: Final = frozenset({"zh", "ja"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Source:
-    """Passages that sentences are held against."""
-
-    numbers: tuple[int, ...]
-    """Indexes into the call's passages."""
-    evidence: Evidence
-    language: str
+_UNKNOWN: Final = "und"
+_FEWEST_LETTERS: Final = 12
+"""A shorter text may well be a name or a code, in no language."""
+_WIDE_WEIGHT: Final = 2.5
+"""A Chinese or Japanese character says about as much as this many letters."""
+_SHARED: Final = 0.5
+"""A text that shares so many of its tokens with the passages is judged, whatever its language seems to be."""
 
 
 class EmbeddedJudge:
-    """Finds support by wording; blind to inference, so it says `undecided` where wording does not tell."""
+    """Finds support by wording. Blind to inference: where wording does not tell, the verdict is `undecided`."""
 
-    def __init__(self) -> None:
-        self._forest, content = load_forest("model.json")
-        self._fingerprint = sha256(content + bytes([_CODE_VERSION])).hexdigest()[:16]
-        self._supported_from, self._unsupported_to = 0.55, 0.45
+    def __init__(self, calibration: Calibration | None = None) -> None:
+        """Load the weights, and take over a threshold that labels of people placed.
+
+        Raises:
+            ConfigError: the calibration was made for another judge.
+        """
+        self._model = load_model()
+        self._weights = sha256(f"{_CODE_VERSION} {self._model.fingerprint}".encode()).hexdigest()[:16]
+        self._calibration = calibration
+        if calibration and (calibration.judge, calibration.weights) != (MODEL, self._weights):
+            raise ConfigError(
+                f"the calibration is for judge {calibration.judge!r} with weights {calibration.weights!r}, not for "
+                f"{MODEL!r} with {self._weights!r}: run `ragtrace calibrate` again"
+            )
+        self._threshold = calibration.log_odds if calibration else 0.0
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the trees and of the code's version."""
-        return self._fingerprint
+        """Hash of the weights, the code's version and the threshold."""
+        if not self._calibration:
+            return self._weights
+        return sha256(f"{self._weights} {self._threshold!r}".encode()).hexdigest()[:16]
 
     @property
     def model(self) -> str:
@@ -50,77 +61,94 @@ class EmbeddedJudge:
 
     @property
     def is_calibrated(self) -> bool:
-        """False until human labels placed the threshold."""
-        return False
+        """True where labels of people placed the threshold."""
+        return self._calibration is not None
 
     async def judge(self, call: RagCall) -> Verdicts:
         """Judge one call; costs about a millisecond of CPU a sentence and never waits."""
-        info = JudgeInfo(fingerprint=self._fingerprint, model=MODEL)
+        info = JudgeInfo(fingerprint=self.fingerprint, model=MODEL)
         if call.delivery is None:
             return Verdicts(judge=info, abstained="contexts_unknown")
-        received = _source([(i, p.received_text) for i, p in enumerate(call.delivery.passages)])
-        withheld = _source([(i, p.withheld_text) for i, p in enumerate(call.delivery.passages)])
-        answer, reference = split_sentences(call.answer), split_sentences(call.reference or "")
-        refused = declines(answer)
-        if received and not refused and _differ(detect_language(call.answer), received.language):
-            return Verdicts(judge=info, abstained="language_mismatch")
-        judged_answer = self._judge_all(answer, received)
-        judged_reference = [self._with_withheld(s, withheld) for s in self._judge_all(reference, received)]
-        return Verdicts(
-            judge=info,
-            answer=tuple(judged_answer),
-            reference=tuple(judged_reference),
-            useful=_useful([*judged_answer, *judged_reference]),
-            refused=refused,
-        )
+        received, withheld = _sources(call.delivery)
+        sentences = split_sentences(call.answer)
+        refused = declines(sentences)
+        if received and not refused and _is_foreign(call.answer, received.evidence):
+            return Verdicts(judge=info, answer=_undecided(sentences), abstained="language_mismatch")
+        answer = self._judge_all(sentences, received, question=call.question)
+        reference = self._judge_reference(call, received, withheld)
+        claims = [claim for sentence in (*answer, *reference) for claim in sentence.claims]
+        return Verdicts(judge=info, answer=answer, reference=reference, useful=used_passages(claims), refused=refused)
 
     async def aclose(self) -> None:
         """Nothing is open."""
 
-    def _judge_all(self, sentences: Sequence[Sentence], source: _Source | None) -> list[JudgedSentence]:
-        return [
-            JudgedSentence(
-                sentence=s, claims=(self._judge_claim(s.text, source),) if source and s.kind in _CLAIMING else ()
-            )
-            for s in sentences
-        ]
+    def _judge_reference(
+        self, call: RagCall, received: Source | None, withheld: Source | None
+    ) -> tuple[JudgedSentence, ...]:
+        sentences = split_sentences(call.reference or "")
+        if received and _is_foreign(call.reference or "", received.evidence):
+            return _undecided(sentences)
+        judged = self._judge_all(sentences, received, question=call.question, is_empty_lacking=withheld is not None)
+        if withheld is None:
+            return judged
+        beyond = self._judge_all(sentences, withheld, question=call.question)
+        return tuple(_with_withheld(one, other) for one, other in zip(judged, beyond, strict=True))
 
-    def _judge_claim(self, text: str, source: _Source) -> Claim:
-        found = compare(text, source.evidence, language=source.language)
-        support = probability(self._forest.log_odds([found.values[name] for name in self._forest.features]))
-        if support >= self._supported_from:
-            return Claim(text=text, verdict="supported", evidence=_evidence(found, source), support=support)
-        if support > self._unsupported_to:
-            return Claim(text=text, verdict="undecided", support=support)
-        return Claim(text=text, verdict="unsupported", support=support)
+    def _judge_all(
+        self, sentences: Sequence[Sentence], source: Source | None, *, question: str, is_empty_lacking: bool = False
+    ) -> tuple[JudgedSentence, ...]:
+        """Judge each sentence; without passages there are no claims, or unsupported ones if `is_empty_lacking`."""
+        claiming = [sentence for sentence in sentences if sentence.kind in _CLAIMING]
+        asked = question if len(claiming) == 1 else ""
+        claims: dict[int, tuple[Claim, ...]] = {}
+        for sentence in claiming:
+            if source:
+                claim = judge_claim(sentence.text, source, self._model, question=asked, threshold=self._threshold)
+                claims[sentence.number] = (claim,)
+            elif is_empty_lacking:
+                lacking = Claim(
+                    text=sentence.text, verdict="unsupported", reason="no passage was received", support=0.0
+                )
+                claims[sentence.number] = (lacking,)
+        return tuple(JudgedSentence(sentence=s, claims=claims.get(s.number, ())) for s in sentences)
 
-    def _with_withheld(self, judged: JudgedSentence, withheld: _Source | None) -> JudgedSentence:
-        return judged
 
-
-def _source(texts: Sequence[tuple[int, str]]) -> _Source | None:
-    kept = [(number, text) for number, text in texts if text.strip()]
-    if not kept:
-        return None
-    passages = [text for _, text in kept]
-    return _Source(
-        numbers=tuple(number for number, _ in kept),
-        evidence=Evidence(passages),
-        language=detect_language(" ".join(passages)),
+def _sources(delivery: Delivery) -> tuple[Source | None, Source | None]:
+    """Return what was received and what was withheld."""
+    passages = list(enumerate(delivery.passages))
+    return (
+        read_source([(number, passage.received_text) for number, passage in passages]),
+        read_source([(number, passage.withheld_text) for number, passage in passages]),
     )
 
 
-def _differ(language: str, other: str) -> bool:
-    return "und" not in (language, other) and language != other
+def _is_foreign(text: str, evidence: Evidence) -> bool:
+    """Tell whether a text is in another language than every passage, so that wording says nothing."""
+    language = detect_language(text)
+    if language == _UNKNOWN or not evidence.languages or language in evidence.languages:
+        return False
+    if sum(map(str.isalpha, text)) * (_WIDE_WEIGHT if is_east_asian(text) else 1) < _FEWEST_LETTERS:
+        return False
+    keys = {token.key for token in tokenise(fold(text)) if token.kind != "stop"}
+    return len(keys & evidence.where.keys()) < _SHARED * len(keys)
 
 
-def _evidence(found: Comparison, source: _Source) -> tuple[int, ...]:
-    """Return the passages whose sentences cover the claim nearly as well as the best one."""
-    enough = found.coverage[0] * _NEAR_BEST
-    near = [n for n, share in zip(found.best, found.coverage, strict=True) if share >= enough]
-    return tuple(dict.fromkeys(source.numbers[source.evidence.sentences[n].passage] for n in near))
+def _undecided(sentences: Sequence[Sentence]) -> tuple[JudgedSentence, ...]:
+    return tuple(
+        JudgedSentence(
+            sentence=sentence,
+            claims=(Claim(text=sentence.text, verdict="undecided", reason="in another language than the passages"),)
+            if sentence.kind in _CLAIMING
+            else (),
+        )
+        for sentence in sentences
+    )
 
 
-def _useful(sentences: Sequence[JudgedSentence]) -> tuple[int, ...]:
-    used = {n for s in sentences for claim in s.claims for n in (*claim.evidence, *claim.withheld_evidence)}
-    return tuple(sorted(used))
+def _with_withheld(judged: JudgedSentence, beyond: JudgedSentence) -> JudgedSentence:
+    """Add to a reference sentence's claims the passages whose withheld text supports them."""
+    claims = tuple(
+        replace(claim, withheld_evidence=other.evidence if other.verdict == "supported" else ())
+        for claim, other in zip(judged.claims, beyond.claims, strict=True)
+    )
+    return replace(judged, claims=claims)

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 
 UNKNOWN = "und"
-_SAMPLE = 4_000
+_SAMPLE = 2_000
 """Characters looked at: the language of a longer text does not depend on the rest."""
 
 _SCRIPTS = (
@@ -90,6 +90,8 @@ def detect_language(text: str) -> str:
 
 
 def _main_script(sample: str) -> str | None:
+    if sample.isascii():
+        return "latin" if any(map(str.isalpha, sample)) else None
     counts = {name: float(len(pattern.findall(sample))) for name, pattern in _PATTERNS}
     for name in ("han", "kana", "hangul"):
         counts[name] *= _CJK_WEIGHT

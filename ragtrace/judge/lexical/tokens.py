@@ -5,24 +5,32 @@ import re
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 TokenKind = Literal["word", "name", "number", "stop"]
 
-_WORDS = json.loads((files(__package__) / "words.json").read_text(encoding="utf-8"))
-_STOP: frozenset[str] = frozenset(_WORDS["stop"].split())
-_STOP_CHARACTERS: frozenset[str] = frozenset(_WORDS["stop_characters"])
-_NUMBERS: dict[str, str] = _WORDS["numbers"]
-_NEGATIONS = {language: re.compile(pattern, re.IGNORECASE) for language, pattern in _WORDS["negations"].items()}
+WORDS: Final = json.loads((files(__package__) / "words.json").read_text(encoding="utf-8"))
+"""Word lists by purpose: grammatical words, number words, opposites."""
+_STOP: Final[frozenset[str]] = frozenset(WORDS["stop"].split())
+_STOP_CHARACTERS: Final[frozenset[str]] = frozenset(WORDS["stop_characters"])
+_NUMBERS: Final[dict[str, str]] = WORDS["numbers"]
 
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_TOKEN = re.compile(rf"\d+(?:[.,:/]\d+)*%?|[{CJK}]+|[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?")
-_IS_CJK = re.compile(f"[{CJK}]")
+CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_HANGUL: Final = "\uac00-\ud7af"
+_MARKS: Final = "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e4e"
+_TOKEN = re.compile(
+    rf"(?P<number>\d+(?:[.,:/]\d+)*%?)|(?P<cjk>[{CJK}]+)|(?P<hangul>[{_HANGUL}]+)"
+    rf"|[^\W\d_{CJK}{_HANGUL}](?:[^\W\d_{CJK}{_HANGUL}]|[{_MARKS}])*(?:['’][^\W\d_{CJK}{_HANGUL}]+)?"
+)
+_IS_CJK = re.compile(f"[{CJK}{_HANGUL}]")
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2}")
 _GROUPED = re.compile(r"\d{1,3}(?:[,.]\d{3})+")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 
-STOP_WEIGHT = 0.08
-_PAIR_WEIGHTS = (1.0, 0.35, 0.1)
+STOP_WEIGHT: Final = 0.08
+_STEM: Final = 5
+"""Letters that two forms of a word have in common; measured: fewer or more of them agree less with people."""
+_PAIR_WEIGHTS: Final = (1.0, 0.35, 0.1)
 """Of two neighbouring characters, by how many of them are grammatical."""
 
 
@@ -40,44 +48,58 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).replace("ё", "е")
 
 
-def tokenise(folded: str) -> list[Token]:
+def is_east_asian(text: str) -> bool:
+    """Tell whether a text holds Chinese, Japanese or Korean characters."""
+    return bool(_IS_CJK.search(text))
+
+
+def tokenise(folded: str) -> tuple[Token, ...]:
     """Return the tokens of folded text in order; Chinese and Japanese become overlapping pairs of characters."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(folded):
-        word = match.group()
-        if word[0].isdigit():
-            tokens.append(Token(_number(word), 1.6, "number"))
-        elif _IS_CJK.match(word):
-            tokens.extend(_east_asian(word))
+        word, script = match.group(), match.lastgroup
+        if script is None:
+            tokens.append(_alphabetic(word, match.start() > 0 and word[0].isupper()))
+        elif script == "cjk":
+            tokens.extend(_character_pairs(word))
         else:
-            tokens.append(_alphabetic(word, is_name=word[0].isupper() and match.start() > 0))
-    return tokens
+            tokens.append(_number(word) if script == "number" else _korean(word))
+    return tuple(tokens)
 
 
-def _number(word: str) -> str:
+def keys_of(word: str) -> frozenset[str]:
+    """Return the keys of a word inside a sentence."""
+    return frozenset(token.key for token in tokenise(fold(word)))
+
+
+@lru_cache(maxsize=20_000)
+def _number(word: str) -> Token:
     word = word.rstrip("%")
     if _GROUPED.fullmatch(word):
-        return re.sub("[,.]", "", word)
-    return word.replace(",", ".") if _DECIMAL_COMMA.fullmatch(word) else word
+        word = re.sub("[,.]", "", word)
+    return Token(word.replace(",", ".") if _DECIMAL_COMMA.fullmatch(word) else word, 1.6, "number")
 
 
-def _east_asian(run: str) -> list[Token]:
-    if "\uac00" <= run[0] <= "\ud7af":
-        return [Token(run[: max(2, len(run) - 1)], 1.0, "word")]
+def _korean(word: str) -> Token:
+    return Token(word[: max(2, len(word) - 1)], 1.0, "word")
+
+
+def _character_pairs(run: str) -> list[Token]:
     tokens = [Token(_NUMBERS[character], 0.5, "number") for character in run if character in _NUMBERS]
     if len(run) == 1:
         return [*tokens, Token(run, 0.1 if run in _STOP_CHARACTERS else 0.6, "word")]
-    pairs = (run[i : i + 2] for i in range(len(run) - 1))
-    return tokens + [Token(pair, _pair_weight(pair), "word") for pair in pairs]
+    return tokens + [_pair(run[i : i + 2]) for i in range(len(run) - 1)]
 
 
-@lru_cache(maxsize=20_000)
-def _pair_weight(pair: str) -> float:
-    return _PAIR_WEIGHTS[sum(character in _STOP_CHARACTERS for character in pair)]
+@lru_cache(maxsize=50_000)
+def _pair(pair: str) -> Token:
+    """Return a pair's token; words in katakana are taken for names, since Japanese has no capitals."""
+    weight = _PAIR_WEIGHTS[sum(character in _STOP_CHARACTERS for character in pair)]
+    return Token(pair, weight, "name" if _KATAKANA.fullmatch(pair) else "word")
 
 
-@lru_cache(maxsize=20_000)
-def _alphabetic(word: str, *, is_name: bool) -> Token:
+@lru_cache(maxsize=50_000)
+def _alphabetic(word: str, is_name: bool) -> Token:
     lowered = word.lower().replace("’", "'").removesuffix("'s")
     if lowered in _NUMBERS:
         return Token(_NUMBERS[lowered], 0.8, "number")
@@ -87,9 +109,9 @@ def _alphabetic(word: str, *, is_name: bool) -> Token:
 
 
 def _stem(word: str) -> str:
-    if len(word) > 5:
-        return word[: max(4, min(len(word) - 2, 7))]
-    return word[:4] if word.endswith("s") else word
+    if len(word) <= _STEM and word.endswith("s"):
+        return word[: _STEM - 1]
+    return word[:_STEM]
 
 
 def character_grams(folded: str) -> set[str]:
@@ -97,8 +119,3 @@ def character_grams(folded: str) -> set[str]:
     text = " ".join(folded.lower().split())
     size = 2 if len(_IS_CJK.findall(text)) * 3 > len(text) else 4
     return {text[i : i + size] for i in range(len(text) - size + 1)}
-
-
-def count_negations(text: str, language: str) -> int:
-    """Count negating words; languages without a list are read as English."""
-    return len(_NEGATIONS.get(language, _NEGATIONS["en"]).findall(text))

@@ -1,0 +1,154 @@
+"""Measure how far two judges, two runs of one, or a judge and people agree."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import NormalDist, fmean
+from typing import Final, TypeVar
+
+_Rating = TypeVar("_Rating")
+_NORMAL: Final = NormalDist()
+_FEWEST_PAIRS: Final = 4
+"""Fisher's transformation needs more than three pairs."""
+_NEARLY_ONE: Final = 1 - 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """A rank correlation with its uncertainty."""
+
+    rho: float
+    """Spearman's, -1–1."""
+    low: float
+    high: float
+    """Ends of the confidence interval, by Bonett and Wright."""
+    p: float
+    """Probability of a correlation at least this far from 0 if there were none; below 1 − `confidence` exactly where
+    the interval leaves out 0."""
+    pairs: int
+
+    @property
+    def includes_zero(self) -> bool:
+        """The pairs are too few to tell the correlation from none."""
+        return self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A share of rows with its Wilson interval."""
+
+    value: float
+    low: float
+    high: float
+    rows: int
+
+
+def balanced_accuracy(predicted: Sequence[bool], actual: Sequence[bool]) -> float | None:
+    """Return the mean of the shares found among true and among false ones; None where either kind is missing."""
+    if len(set(actual)) < 2:
+        return None
+    pairs = list(zip(predicted, actual, strict=True))
+    return fmean(fmean(p == kind for p, a in pairs if a == kind) for kind in (True, False))
+
+
+def auroc(scores: Sequence[float], actual: Sequence[bool]) -> float | None:
+    """Return the probability that a true one scores above a false one, ties half; None where either is missing."""
+    positives = sum(actual)
+    negatives = len(actual) - positives
+    if not positives or not negatives:
+        return None
+    above = sum(rank for rank, is_true in zip(_ranks(scores), actual, strict=True) if is_true)
+    return (above - positives * (positives + 1) / 2) / (positives * negatives)
+
+
+def spearman(one: Sequence[float], other: Sequence[float], *, confidence: float = 0.95) -> Correlation | None:
+    """Return the rank correlation; None with fewer than four pairs, or where one side is all the same."""
+    pairs = len(one)
+    rho = _pearson(_ranks(one), _ranks(other)) if pairs >= _FEWEST_PAIRS else None
+    if rho is None:
+        return None
+    bounded = max(-_NEARLY_ONE, min(_NEARLY_ONE, rho))
+    error = math.sqrt((1 + bounded**2 / 2) / (pairs - 3))
+    reach = _NORMAL.inv_cdf((1 + confidence) / 2) * error
+    centre = math.atanh(bounded)
+    return Correlation(
+        rho=rho,
+        low=math.tanh(centre - reach),
+        high=math.tanh(centre + reach),
+        p=math.erfc(abs(centre) / error / math.sqrt(2)),
+        pairs=pairs,
+    )
+
+
+def nominal_alpha(units: Sequence[Sequence[Hashable]]) -> float | None:
+    """Return Krippendorff's alpha of categories, one unit's ratings each; None where nothing could disagree."""
+    return _alpha(units, _unequal_pairs)
+
+
+def interval_alpha(units: Sequence[Sequence[float]]) -> float | None:
+    """Return Krippendorff's alpha of numbers, one unit's ratings each; None where nothing could disagree."""
+    return _alpha(units, _squared_differences)
+
+
+def flip_rate(one: Sequence[Hashable], other: Sequence[Hashable]) -> Share:
+    """Return the share of verdicts that differ between two runs."""
+    return share(sum(a != b for a, b in zip(one, other, strict=True)), len(one))
+
+
+def share_of_ties(values: Sequence[Hashable]) -> float:
+    """Return the share of rows that have the commonest value; a rank correlation says little where it is large."""
+    return Counter(values).most_common(1)[0][1] / len(values) if values else 0.0
+
+
+def share(count: int, rows: int, *, confidence: float = 0.95) -> Share:
+    """Return a share with its Wilson interval, 0–1 where there are no rows."""
+    if not rows:
+        return Share(value=0.0, low=0.0, high=1.0, rows=0)
+    z = _NORMAL.inv_cdf((1 + confidence) / 2)
+    value = count / rows
+    centre = (value + z * z / (2 * rows)) / (1 + z * z / rows)
+    reach = z / (1 + z * z / rows) * math.sqrt(value * (1 - value) / rows + z * z / (4 * rows * rows))
+    return Share(value=value, low=max(0.0, centre - reach), high=min(1.0, centre + reach), rows=rows)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return ranks from 1; equal values share the mean of theirs."""
+    ranks = [0.0] * len(values)
+    first = 1
+    for _, group in groupby(sorted(range(len(values)), key=values.__getitem__), key=values.__getitem__):
+        members = list(group)
+        for member in members:
+            ranks[member] = first + (len(members) - 1) / 2
+        first += len(members)
+    return ranks
+
+
+def _pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
+    mean_one, mean_other = fmean(one), fmean(other)
+    spread = math.sqrt(sum((a - mean_one) ** 2 for a in one) * sum((b - mean_other) ** 2 for b in other))
+    if not spread:
+        return None
+    return sum((a - mean_one) * (b - mean_other) for a, b in zip(one, other, strict=True)) / spread
+
+
+def _alpha(units: Sequence[Sequence[_Rating]], disagreement: Callable[[Sequence[_Rating]], float]) -> float | None:
+    """Compare disagreement within units with that among all values; units with one rating are left out."""
+    paired = [unit for unit in units if len(unit) > 1]
+    values = [value for unit in paired for value in unit]
+    expected = disagreement(values) / (len(values) - 1) if values else 0.0
+    if not expected:
+        return None
+    return 1 - sum(disagreement(unit) / (len(unit) - 1) for unit in paired) / expected
+
+
+def _unequal_pairs(values: Sequence[Hashable]) -> float:
+    """Return how many ordered pairs of the values differ."""
+    return len(values) ** 2 - sum(count**2 for count in Counter(values).values())
+
+
+def _squared_differences(values: Sequence[float]) -> float:
+    """Return the sum of squared differences over ordered pairs."""
+    mean = fmean(values)
+    return 2 * len(values) * sum((value - mean) ** 2 for value in values)
