@@ -106,7 +106,7 @@ async def test_200_sentences_are_asked_about_in_lists(endpoint: ScriptedEndpoint
     found = await judges().judge(call(answer=codes(*range(200)), delivery=received(codes(*range(0, 200, 2)))))
 
     assert [s.claims[0].verdict for s in found.answer] == ["supported", "unsupported"] * 100
-    assert [len(asked.labels) for asked in endpoint.asked] == [74, 74, 52]
+    assert sorted(len(asked.labels) for asked in endpoint.asked) == [52, 74, 74]
 
 
 async def test_a_failing_list_fails_the_call(endpoint: ScriptedEndpoint, judges: Judges):
