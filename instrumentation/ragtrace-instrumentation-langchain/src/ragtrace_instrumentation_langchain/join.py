@@ -106,7 +106,7 @@ def find_place(call: Call) -> Place | None:
         return Place(context=_under(span, call.context), provider=provider)
     if call.ambient is not None:
         return Place(context=_under(call.ambient, call.context))
-    if _is_sampled_out(call.context):
+    if is_sampled_out(trace.get_tracer_provider(), call.context):
         return None
     return Place(context=trace.set_span_in_context(trace.INVALID_SPAN, call.context))
 
@@ -120,9 +120,8 @@ def _under(span: trace.Span, context: Context) -> Context:
     return trace.set_span_in_context(span, context)
 
 
-def _is_sampled_out(context: Context) -> bool:
-    """Ask the sampler of the program's own provider, since a span that it dropped is never shown to us."""
-    provider = trace.get_tracer_provider()
+def is_sampled_out(provider: trace.TracerProvider, context: Context) -> bool:
+    """Ask a provider's sampler about a trace of our own, since a span that it dropped is never shown to us."""
     if not isinstance(provider, TracerProvider) or "root:AlwaysOnSampler" in provider.sampler.get_description():
         return False
     rootless = trace.set_span_in_context(trace.INVALID_SPAN, context)

@@ -7,7 +7,7 @@ from langchain_core.messages import BaseMessage
 
 from ragtrace_instrumentation_langchain.documents import Found, snapshot
 
-_DEEPEST_BLOCK = 4
+_DEEPEST_BLOCK = 6
 _PLAIN_TYPES = frozenset({"text", "input_text", "output_text"})
 _SILENT_TYPES = frozenset(
     {"image", "image_url", "input_image", "audio", "input_audio", "video", "file", "thinking", "reasoning"}
