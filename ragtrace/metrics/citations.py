@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from ragtrace.metrics.ground import MetricOptions, answer_ground
+from ragtrace.metrics.ground import MetricOptions, answer_ground, received_passages
+from ragtrace.metrics.overlap import likely_source
 from ragtrace.metrics.precision import prompt_order
 from ragtrace.model import Citation, JudgedSentence, RagCall, Score, Unscored, Verdicts
 from ragtrace.semconv import CITATION_ACCURACY, CITATION_COVERAGE
@@ -12,6 +14,12 @@ from ragtrace.semconv import CITATION_ACCURACY, CITATION_COVERAGE
 _MARKER = re.compile(r"\[\^?([^\[\]\n]{1,80})\](?!\()|【([^【】\n]{1,80})】")
 _LIST = re.compile(r"\s*[,;，；、]\s*")
 _RANGE = re.compile(r"(\d{1,3})\s*[-–]\s*(\d{1,3})")
+CitedBy = Literal["provider", "markers", "entity overlap"]
+_BY: Mapping[CitedBy, str] = {
+    "provider": "",
+    "markers": "",
+    "entity overlap": " The answer has no citations: passages were assigned by shared names and numbers.",
+}
 _NUMBER = re.compile(r"(?:doc(?:ument)?|passage|source|ref|文档|来源)?[\s_#-]*(\d{1,3})(?:†.*)?", re.IGNORECASE)
 
 
@@ -20,8 +28,10 @@ def citation_accuracy(call: RagCall, verdicts: Verdicts | Unscored | None, optio
 
     A citation of a passage that does not exist counts as wrong. Markers are `[1]`, `[1, 3]`, `[2-4]`, `[^1]`,
     `[doc-2]`, `【1】` or a passage's own id in brackets; numbers count received passages in prompt order, from 1.
-    Citations that the provider reported are used where there are any. The judge names one or more supporting
-    passages, not always all, so a correct second source can count as wrong: the value is a lower bound.
+    Citations that the provider reported are used where there are any. An answer with neither is held against the
+    passages that share most names and numbers with each sentence; `by` in the metadata, and the comment, say so.
+    The judge names one or more supporting passages, not always all, so a correct second source can count as wrong:
+    the value is a lower bound.
     """
     found = _cited(call, verdicts, CITATION_ACCURACY)
     if isinstance(found, Unscored):
@@ -33,13 +43,16 @@ def citation_accuracy(call: RagCall, verdicts: Verdicts | Unscored | None, optio
     return Score(
         name=CITATION_ACCURACY,
         value=right / len(named),
-        comment=f"{right} of {len(named)} citations name a passage that supports their sentence.{said}",
-        metadata={"citations": len(named), "right": right},
+        comment=f"{right} of {len(named)} citations name a passage that supports their sentence.{said}{_BY[found.by]}",
+        metadata={"citations": len(named), "right": right, "by": found.by},
     )
 
 
 def citation_coverage(call: RagCall, verdicts: Verdicts | Unscored | None, options: MetricOptions) -> Score | Unscored:
-    """Return the share of the answer's supported sentences that carry a citation, 0–1."""
+    """Return the share of the answer's supported sentences that carry a citation, 0–1.
+
+    Without markers or citations of the provider: those that share names or numbers with a passage, which is said.
+    """
     found = _cited(call, verdicts, CITATION_COVERAGE)
     if isinstance(found, Unscored):
         return found
@@ -51,8 +64,8 @@ def citation_coverage(call: RagCall, verdicts: Verdicts | Unscored | None, optio
     return Score(
         name=CITATION_COVERAGE,
         value=covered / len(supported),
-        comment=f"{covered} of {len(supported)} supported sentences are cited.",
-        metadata={"supported": len(supported), "cited": covered},
+        comment=f"{covered} of {len(supported)} supported sentences are cited.{_BY[found.by]}",
+        metadata={"supported": len(supported), "cited": covered, "by": found.by},
     )
 
 
@@ -60,6 +73,7 @@ def citation_coverage(call: RagCall, verdicts: Verdicts | Unscored | None, optio
 class _Cited:
     verdicts: Verdicts
     cited: tuple[tuple[JudgedSentence, tuple[int, ...]], ...]
+    by: CitedBy
 
 
 def find_citations(call: RagCall) -> tuple[Citation, ...]:
@@ -107,9 +121,19 @@ def _cited(call: RagCall, verdicts: Verdicts | Unscored | None, name: str) -> _C
     citations = find_citations(call)
     pairs = [(_owner(ground.answer, c), c.passages) for c in citations]
     cited = tuple((sentence, passages) for sentence, passages in pairs if sentence is not None)
-    if not cited:
-        return Unscored(name=name, reason="no_citations", detail="the answer cites no passage")
-    return _Cited(verdicts=ground, cited=cited)
+    if cited:
+        return _Cited(verdicts=ground, cited=cited, by="provider" if call.citations else "markers")
+    implied = _by_overlap(call, ground)
+    if not implied:
+        return Unscored(name=name, reason="no_citations", detail="none, and no names or numbers shared with a passage")
+    return _Cited(verdicts=ground, cited=implied, by="entity overlap")
+
+
+def _by_overlap(call: RagCall, verdicts: Verdicts) -> tuple[tuple[JudgedSentence, tuple[int, ...]], ...]:
+    texts = {index: delivery.received_text for index, delivery in received_passages(call)}
+    ordered = {index: texts[index] for index in prompt_order(call)}
+    found = ((s, likely_source(s.sentence.text, ordered)) for s in verdicts.answer if s.claims)
+    return tuple((sentence, (index,)) for sentence, index in found if index is not None)
 
 
 def _owner(sentences: tuple[JudgedSentence, ...], citation: Citation) -> JudgedSentence | None:

@@ -174,4 +174,5 @@ def _is_held_anywhere(claim: Claim) -> bool:
 def _counts(claims: tuple[Claim, ...]) -> dict[str, JsonValue]:
     kinds = ("supported", "unsupported", "contradicted", "undecided")
     counts: dict[str, JsonValue] = {kind: _count(claims, (kind,)) for kind in kinds}
-    return {"claims": len(claims), **counts}
+    review: dict[str, JsonValue] = {"needs_review": True} if counts["undecided"] else {}
+    return {"claims": len(claims), **counts, **review}

@@ -25,4 +25,10 @@ def rag_outcome(results: Iterable[Score | Unscored], *, own: Iterable[Score | Un
         if any(isinstance(r, Score) for r in found or others)
         else str(next(iter(reasons.values()), OUTCOME_SCORED))
     )
-    return Score(name=RAG_OUTCOME, value=value, data_type="CATEGORICAL", metadata={"unscored": reasons})
+    review: dict[str, JsonValue] = {"needs_review": True} if any(map(_needs_review, found)) else {}
+    return Score(name=RAG_OUTCOME, value=value, data_type="CATEGORICAL", metadata={"unscored": reasons, **review})
+
+
+def _needs_review(result: Score | Unscored) -> bool:
+    """Tell whether a claim stayed without a verdict: a person has to say whether it is supported."""
+    return result.reason == "undecided" if isinstance(result, Unscored) else result.metadata.get("needs_review") is True

@@ -88,7 +88,8 @@ def label_ranking(
     reason = contexts_missing(call)
     if call.delivery is None or reason == "masked":
         return Unscored(name=name, reason=reason or "contexts_unknown")
-    passages = [d.passage for d in call.delivery.passages if d.passage.source != "prompt"]
+    retrieved = {i: d.passage for i, d in enumerate(call.delivery.passages) if d.passage.source != "prompt"}
+    passages = tuple(retrieved.values())
     if call.relevant_ids and (not passages or any(p.id is not None for p in passages)):
         relevant, seen = set(call.relevant_ids), [p.id for p in passages]
         by_id = tuple(float(i in relevant and i not in seen[:n]) for n, i in enumerate(seen))
@@ -100,7 +101,7 @@ def label_ranking(
     ground = answer_ground(call, verdicts, name)
     if isinstance(ground, Unscored):
         return Unscored(name=name, reason="no_labels", detail=f"no labels, and no judge's evidence: {ground.reason}")
-    by_judge = tuple(float(i in ground.useful) for i in range(len(passages)))
+    by_judge = tuple(float(i in ground.useful) for i in retrieved)
     return LabelledRanking(relevances=by_judge, source="judge", relevant=None)
 
 

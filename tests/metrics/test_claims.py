@@ -217,3 +217,34 @@ def test_rates_are_shares_and_ignore_order(answer: list[list[str]], random):
     assert values == [value(m(asked, verdicts(shuffled), OPTIONS)) for m in metrics]
     assert all(0 <= float(v) <= 1 for v in values)
     assert float(values[2]) <= float(values[1])
+
+
+def test_claims_without_a_verdict_go_to_review():
+    """An undecided claim counts on neither side, and score and outcome say that a person has to look."""
+    judged = verdicts([sentence(*[claim()] * 3, claim("undecided"))])
+
+    [score, outcome] = compute(call(delivery=received("a")), judged, names=["faithfulness"])
+
+    assert isinstance(score, Score)
+    assert (score.value, score.metadata) == (
+        1.0,
+        {
+            "claims": 4,
+            "supported": 3,
+            "unsupported": 0,
+            "contradicted": 0,
+            "undecided": 1,
+            "needs_review": True,
+        },
+    )
+    assert outcome == Score(
+        name="rag_outcome", value="scored", data_type="CATEGORICAL", metadata={"unscored": {}, "needs_review": True}
+    )
+    assert compute(call(delivery=received("a")), verdicts([sentence(claim("undecided"))]), names=["faithfulness"])[
+        -1
+    ] == Score(
+        name="rag_outcome",
+        value="undecided",
+        data_type="CATEGORICAL",
+        metadata={"unscored": {"faithfulness": "undecided"}, "needs_review": True},
+    )

@@ -1,5 +1,7 @@
 """Metrics that stand on labels: by text, by id, by rank."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragtrace.errors import ConfigError
@@ -148,7 +150,7 @@ def test_precision_follows_the_prompt_not_the_retriever():
     assert result == Score(
         name="context_precision",
         value=0.5,
-        comment="1 of 2 received passages used as evidence.",
+        comment="1 of 2 received passages are evidence on the answer.",
         metadata={"received": 2, "used": 1, "with_reference": False},
     )
 
@@ -157,3 +159,57 @@ def test_an_unknown_metric_is_named():
     """A misspelt metric is one clear error."""
     with pytest.raises(ConfigError, match=r"^metric 'faithfullness': unknown; expected one of faithfulness, "):
         compute(call(delivery=received("a")), None, names=["faithfullness"])
+
+
+def test_precision_with_a_reference_asks_what_supports_the_reference():
+    """The same passages and verdicts give one number for the reference and another for the answer alone."""
+    judged = verdicts(
+        [sentence(claim(evidence=(0,)), claim("contradicted", evidence=(1,)))],
+        [sentence(claim(evidence=(1,)), claim("unsupported"))],
+        useful=(0, 1),
+    )
+    passages = received("a", "b", "c")
+
+    assert context_precision(call(delivery=passages, reference="R."), judged, OPTIONS) == Score(
+        name="context_precision",
+        value=0.5,
+        comment="1 of 3 received passages are evidence on the reference.",
+        metadata={"received": 3, "used": 1, "with_reference": True},
+    )
+    assert context_precision(call(delivery=passages), judged, OPTIONS) == Score(
+        name="context_precision",
+        value=1.0,
+        comment="2 of 3 received passages are evidence on the answer.",
+        metadata={"received": 3, "used": 2, "with_reference": False},
+    )
+
+
+def test_precision_with_a_reference_needs_no_answer_but_its_ground():
+    """Rows without an answer are measured; missing passages, refusals and missing verdicts have their reasons."""
+    asked = call(answer="", delivery=received("a"), reference="R.")
+    judged = verdicts(reference=[sentence(claim(evidence=(0,)))])
+    open_ = verdicts(reference=[sentence(claim("undecided"))])
+    results = [
+        context_precision(asked, judged, OPTIONS),
+        context_precision(call(delivery=received(), reference="R."), judged, OPTIONS),
+        context_precision(asked, replace(judged, refused=True), OPTIONS),
+        context_precision(asked, open_, OPTIONS),
+        context_precision(asked, None, OPTIONS),
+    ]
+
+    assert [r.value if isinstance(r, Score) else r.reason for r in results] == [
+        1.0,
+        "no_contexts",
+        "refusal",
+        "undecided",
+        "judge_unavailable",
+    ]
+
+
+def test_the_judges_labels_skip_text_that_nobody_retrieved():
+    """A stretch of the prompt that is no retrieved passage has no rank, and does not shift those behind it."""
+    template = replace(whole("t"), passage=replace(whole("t").passage, source="prompt"))
+    passages = delivery(template, whole("a", rank=1), whole("b", rank=2))
+    judged = verdicts([sentence(claim(evidence=(2,)))], useful=(2,))
+
+    assert value(mrr(call(delivery=passages), judged, OPTIONS)) == 0.5
