@@ -71,7 +71,8 @@ _LETTERS = {
 _LETTER_WEIGHT = 0.5
 _ENOUGH = 0.9
 """A text needs this much evidence, about one word that no other language shares."""
-_TOKEN = re.compile(r"[^\W\d_]+")
+_TOKEN = re.compile(r"(?<!['’])\b[^\W\d_]+")
+"""What follows an apostrophe is no word of its own: the s of "pump's" is not the Czech one."""
 
 
 def detect_language(text: str) -> str:
