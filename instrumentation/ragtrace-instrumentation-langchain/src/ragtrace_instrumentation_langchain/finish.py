@@ -33,7 +33,8 @@ def finish(call: Call, table: RunTable) -> None:
     """Close a call and submit what it was; what is written of it is decided on the background thread."""
     if not table.close(call):
         return
-    if not call.generations and _THREAD not in call.metadata:
+    is_plain = _THREAD not in call.metadata or (call.root is not None and call.root.kind == "retriever")
+    if is_plain and not call.generations:
         # Plain code that retrieves: remembered at once, since that must be done in its context.
         for retrieval in _outermost(call):
             table.loose.add(retrieval)

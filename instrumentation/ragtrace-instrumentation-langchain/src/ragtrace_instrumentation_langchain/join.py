@@ -86,7 +86,8 @@ def follow(run: Run) -> None:
         _early.set(None)
     CURRENT.set(run)
     call = run.call
-    if call.ambient is None and run.parent is call.root:
+    if call.ambient is None and len(call.runs) == 2:
+        # A tracer that we do not know may have opened its span for the root after we saw the root start.
         call.ambient = current_span()
 
 
