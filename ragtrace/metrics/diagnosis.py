@@ -1,6 +1,6 @@
 """Say from the layers separately what went wrong in one call, and what a pattern over many calls advises."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ Fault = Literal[
     "hallucinated",
     "contradicted",
     "not_answered",
+    "declined",
     "reference_mismatch",
 ]
 
@@ -27,18 +28,21 @@ LAYERS: Mapping[Fault, Layer] = {
     "hallucinated": "generation",
     "contradicted": "generation",
     "not_answered": "relevancy",
+    "declined": "relevancy",
     "reference_mismatch": "reference",
 }
 WORDS: Mapping[Fault, str] = {
     "retrieval_missed": "Retrieval did not find what the reference says.",
-    "retrieval_ranked_low": "Retrieval found it, behind passages that nobody used.",
+    "retrieval_ranked_low": "Retrieval found it, behind passages that hold nothing of it.",
     "delivery_lost": "Retrieval found it, but it was cut or dropped before the prompt.",
     "unfaithful": "The passages held the answer and the generator did not keep to them.",
     "hallucinated": "The generator went beyond what the passages say.",
     "contradicted": "The answer contradicts a passage that the generator received.",
     "not_answered": "The answer does not answer the question.",
+    "declined": "The answer declines, although part of the reference was received.",
     "reference_mismatch": "The reference does not fit the question: mend the reference first.",
 }
+ACT_BELOW_RECALL = "act_below_recall"
 DEFAULT_THRESHOLDS: Mapping[str, float] = {
     semconv.CONTEXT_RECALL: 0.8,
     semconv.RETRIEVAL_RECALL: 0.8,
@@ -51,9 +55,9 @@ DEFAULT_THRESHOLDS: Mapping[str, float] = {
     semconv.HIT_AT_K: 0.7,
     semconv.MRR: 0.5,
     semconv.SUFFICIENCY: 0.8,
+    ACT_BELOW_RECALL: 0.7,
 }
-"""Pass marks: at least this, or at most this for the rates in `LOWER_IS_BETTER`."""
-ACT_BELOW_RECALL = 0.7
+"""Pass marks: at least this, or at most this for the rates in `LOWER_IS_BETTER`; `act_below_recall` gives advice."""
 LOWER_IS_BETTER = frozenset({semconv.HALLUCINATION_RATE, semconv.CONTRADICTION_RATE})
 
 
@@ -75,51 +79,75 @@ def passes(name: str, value: float, thresholds: Mapping[str, float] = DEFAULT_TH
     return value <= thresholds[name] if name in LOWER_IS_BETTER else value >= thresholds[name]
 
 
+def all_thresholds(own: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the default pass marks with the user's own in their place, and beside them for the user's own metrics."""
+    return {**DEFAULT_THRESHOLDS, **own}
+
+
 def diagnose(
     results: Sequence[Score | Unscored], thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS
 ) -> tuple[Fault, ...]:
-    """Return what went wrong in one call, first layer first; empty where nothing did or nothing is known.
-
-    Layers are told apart by pairs of metrics: `retrieval_recall` under its mark is retrieval, a `context_recall` under
-    `retrieval_recall` is delivery, an unfaithful answer over good received passages is generation.
-    """
+    """Return what went wrong in one call, first layer first; empty where nothing did or nothing is known."""
     values = {r.name: r.value for r in results if isinstance(r, Score) and isinstance(r.value, int | float)}
-    reasons = {r.name: r.reason for r in results if isinstance(r, Unscored)}
-    faults: list[Fault] = []
-    if "reference_mismatch" in reasons.values():
-        faults.append("reference_mismatch")
-    faults.extend(_before_the_prompt(values, thresholds))
-    faults.extend(_after_the_prompt(values, thresholds))
-    return tuple(faults)
+    return diagnose_values(values, {r.name: r.reason for r in results if isinstance(r, Unscored)}, thresholds)
 
 
-def _before_the_prompt(values: Mapping[str, float], thresholds: Mapping[str, float]) -> list[Fault]:
-    found: list[Fault] = []
+def diagnose_values(
+    values: Mapping[str, float], reasons: Mapping[str, str], thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS
+) -> tuple[Fault, ...]:
+    """Do what `diagnose` does with numbers, and reasons for those that are missing, by metric.
+
+    Layers are told apart by pairs of metrics: `retrieval_recall` under 1 is retrieval, a `context_recall` under
+    `retrieval_recall` is delivery, an unfaithful answer over good received passages is generation. In one call a claim
+    that is missing is missing, however many others are there; only graded metrics are held against `thresholds`.
+    """
+    return (*_before_the_prompt(values, reasons, thresholds), *_after_the_prompt(values, reasons, thresholds))
+
+
+def _before_the_prompt(
+    values: Mapping[str, float], reasons: Mapping[str, str], thresholds: Mapping[str, float]
+) -> Iterator[Fault]:
     retrieved, received = values.get(semconv.RETRIEVAL_RECALL), values.get(semconv.CONTEXT_RECALL)
-    if retrieved is not None and passes(semconv.RETRIEVAL_RECALL, retrieved, thresholds) is False:
-        found.append("retrieval_missed")
+    if "reference_mismatch" in reasons.values() or (
+        retrieved == 0 and _reaches(values, semconv.SUFFICIENCY, thresholds)
+    ):
+        # Passages that hold all the question needs and nothing of the reference answer another question than it does.
+        yield "reference_mismatch"
+    elif retrieved is not None and retrieved < 1:
+        yield "retrieval_missed"
     if retrieved is not None and received is not None and received < retrieved:
-        found.append("delivery_lost")
-    precise = values.get(semconv.CONTEXT_PRECISION)
-    enough = received is not None and passes(semconv.CONTEXT_RECALL, received, thresholds)
-    if enough and precise is not None and passes(semconv.CONTEXT_PRECISION, precise, thresholds) is False:
-        found.append("retrieval_ranked_low")
-    return found
+        yield "delivery_lost"
+    if _is_ranked_low(values, thresholds):
+        yield "retrieval_ranked_low"
 
 
-def _after_the_prompt(values: Mapping[str, float], thresholds: Mapping[str, float]) -> list[Fault]:
-    found: list[Fault] = []
-    faithful = values.get(semconv.FAITHFULNESS)
-    if values.get(semconv.CONTRADICTION_RATE, 0.0) > 0:
-        found.append("contradicted")
-    if faithful is not None and passes(semconv.FAITHFULNESS, faithful, thresholds) is False:
-        held = values.get(semconv.CONTEXT_RECALL, values.get(semconv.SUFFICIENCY))
-        is_held = held is not None and passes(semconv.CONTEXT_RECALL, held, thresholds)
-        found.append("unfaithful" if is_held else "hallucinated")
-    relevant = values.get(semconv.ANSWER_RELEVANCY)
-    if relevant is not None and passes(semconv.ANSWER_RELEVANCY, relevant, thresholds) is False:
-        found.append("not_answered")
-    return found
+def _is_ranked_low(values: Mapping[str, float], thresholds: Mapping[str, float]) -> bool:
+    is_found = _reaches(values, semconv.CONTEXT_RECALL, thresholds)
+    is_behind_k = values.get(semconv.HIT_AT_K) == 0 and values.get(semconv.MRR, 0) > 0
+    return is_behind_k or (is_found and _fails(values, semconv.CONTEXT_PRECISION, thresholds))
+
+
+def _after_the_prompt(
+    values: Mapping[str, float], reasons: Mapping[str, str], thresholds: Mapping[str, float]
+) -> Iterator[Fault]:
+    contradicted, faulty = values.get(semconv.CONTRADICTION_RATE, 0.0), values.get(semconv.HALLUCINATION_RATE, 0.0)
+    if contradicted > 0:
+        yield "contradicted"
+    if values.get(semconv.FAITHFULNESS, 1.0) < 1 or faulty > contradicted:
+        held = semconv.CONTEXT_RECALL if semconv.CONTEXT_RECALL in values else semconv.SUFFICIENCY
+        yield "unfaithful" if _reaches(values, held, thresholds) else "hallucinated"
+    if reasons.get(semconv.FAITHFULNESS) == "refusal" and values.get(semconv.CONTEXT_RECALL, 0.0) > 0:
+        yield "declined"
+    if _fails(values, semconv.ANSWER_RELEVANCY, thresholds):
+        yield "not_answered"
+
+
+def _reaches(values: Mapping[str, float], name: str, thresholds: Mapping[str, float]) -> bool:
+    return name in values and passes(name, values[name], thresholds) is True
+
+
+def _fails(values: Mapping[str, float], name: str, thresholds: Mapping[str, float]) -> bool:
+    return name in values and passes(name, values[name], thresholds) is False
 
 
 def advise(means: Mapping[str, float], thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS) -> tuple[Advice, ...]:
@@ -131,7 +159,7 @@ def advise(means: Mapping[str, float], thresholds: Mapping[str, float] = DEFAULT
 def _advise_retrieval(means: Mapping[str, float], thresholds: Mapping[str, float]) -> list[Advice]:
     recall = means.get(semconv.RETRIEVAL_RECALL, means.get(semconv.CONTEXT_RECALL))
     precision = means.get(semconv.CONTEXT_PRECISION)
-    if recall is not None and recall < min(ACT_BELOW_RECALL, thresholds.get(semconv.CONTEXT_RECALL, 1.0)):
+    if recall is not None and recall < thresholds.get(ACT_BELOW_RECALL, 0.0):
         pattern = f"recall {recall:.2f}" + (f" with precision {precision:.2f}" if precision is not None else "")
         steps: tuple[str, ...] = (
             "raise top_k or lower the similarity floor",

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS, advise
 from ragtrace.model import RagCall
 from ragtrace.report import diagnosis, rates, words
 from ragtrace.report.calls import show_call
@@ -31,9 +32,15 @@ def worst(records: Iterable[CallRecord], limit: int) -> tuple[CallRecord, ...]:
 
 
 def make_report(
-    records: Sequence[CallRecord], contents: Mapping[tuple[str, str], RagCall], *, source: Source, made_at: datetime
+    records: Sequence[CallRecord],
+    contents: Mapping[tuple[str, str], RagCall],
+    *,
+    source: Source,
+    made_at: datetime,
+    thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS,
 ) -> Report:
     """Return the report on `records`; shown are those whose content is there, by (trace id, observation id)."""
+    summary = rates.summarise(records, thresholds)
     known = [r for r in records if (r.trace_id, r.observation_id) in contents]
     starts = [record.started_at for record in records]
     return Report(
@@ -47,14 +54,16 @@ def make_report(
         unseen=sum(record.outcome is None for record in records),
         headline=rates.headline(records),
         obtained=rates.obtained(records),
-        rates=rates.summarise(records),
-        causes=words.count_causes(diagnosis.count_layers(records)),
+        rates=summary,
+        causes=words.count_causes(diagnosis.count_layers(records, thresholds)),
+        advice=advise({rate.name: rate.mean for rate in summary if rate.mean is not None}, thresholds),
         shown=tuple(
             show_call(
                 record,
                 contents[record.trace_id, record.observation_id],
                 number=number,
                 url=source.trace_url(record.trace_id),
+                thresholds=thresholds,
             )
             for number, record in enumerate(worst(known, len(known)), start=1)
         ),

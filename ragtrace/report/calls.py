@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS
 from ragtrace.model import RagCall
 from ragtrace.report import diagnosis, words
 from ragtrace.report.content import Severity, ShownCall, ShownClaim, ShownScore, ShownSentence
@@ -16,7 +17,14 @@ _SHORTEST_QUOTE = 12
 """Letters of a sentence that make its place in a cut text more than chance."""
 
 
-def show_call(record: CallRecord, call: RagCall, *, number: int, url: str) -> ShownCall:
+def show_call(
+    record: CallRecord,
+    call: RagCall,
+    *,
+    number: int,
+    url: str,
+    thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS,
+) -> ShownCall:
     """Return the call as number `number` of the page; `url` is its trace in Langfuse."""
     outcome = record.outcome or _UNSEEN
     passages = call.delivery.passages if call.delivery else None
@@ -34,7 +42,7 @@ def show_call(record: CallRecord, call: RagCall, *, number: int, url: str) -> Sh
         reference=call.reference,
         passages=None if passages is None else show_passages(passages, outcome),
         scores=_scores(record.scores, outcome.unscored),
-        findings=diagnosis.find(outcome),
+        findings=diagnosis.find(record, thresholds),
         verdict=_verdict(outcome, verdicts),
         severity=_severity(verdicts),
         model=call.model,

@@ -1,7 +1,7 @@
 """Read a window of calls, scores and outcomes from Langfuse, and the content of the worst calls only."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -9,6 +9,8 @@ from itertools import pairwise
 from ragtrace import semconv
 from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
 from ragtrace.langfuse import CallQuery, LangfuseApi, ScoreQuery, StoredScore
+from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS
+from ragtrace.metrics.pooling import count_units
 from ragtrace.model import RagCall
 from ragtrace.report.assemble import Source, make_report, worst
 from ragtrace.report.content import Report
@@ -33,8 +35,14 @@ class Window:
     """Most calls whose content is read and shown, worst first."""
 
 
-async def collect(api: LangfuseApi, window: Window, *, made_at: datetime) -> Report:
-    """Return the report on a window.
+async def collect(
+    api: LangfuseApi,
+    window: Window,
+    *,
+    made_at: datetime,
+    thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS,
+) -> Report:
+    """Return the report on a window, its rates held against `thresholds`.
 
     Raises:
         BackendError: Langfuse could not be read.
@@ -52,12 +60,14 @@ async def collect(api: LangfuseApi, window: Window, *, made_at: datetime) -> Rep
             project_name=project.name if project else "Langfuse",
         ),
         made_at=made_at,
+        thresholds=thresholds,
     )
 
 
 def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) -> tuple[CallRecord, ...]:
     """Give each listed call its scores; scores of other observations are left out."""
     numbers: dict[Key, dict[str, float]] = {}
+    units: dict[Key, dict[str, int]] = {}
     marks: dict[Key, StoredScore] = {}
     for score in scores:
         key = (score.trace_id or "", score.observation_id or "")
@@ -65,12 +75,16 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
             marks.setdefault(key, score)
         elif score.data_type == "NUMERIC" and isinstance(score.value, float | int):
             numbers.setdefault(key, {}).setdefault(score.name, float(score.value))
+            count = count_units(score.name, score.metadata)
+            if count is not None:
+                units.setdefault(key, {}).setdefault(score.name, count)
     return tuple(
         CallRecord(
             trace_id=row.trace_id,
             observation_id=row.id,
             started_at=row.start_time,
             scores=numbers.get((row.trace_id, row.id), {}),
+            units=units.get((row.trace_id, row.id), {}),
             outcome=read_outcome(marks[row.trace_id, row.id]) if (row.trace_id, row.id) in marks else None,
         )
         for row in rows

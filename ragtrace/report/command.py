@@ -8,6 +8,7 @@ from rich.console import Console
 
 from ragtrace.errors import ConfigError
 from ragtrace.langfuse import open_langfuse
+from ragtrace.metrics.diagnosis import all_thresholds
 from ragtrace.report import terminal
 from ragtrace.report.as_json import to_json
 from ragtrace.report.collect import Window, collect
@@ -26,7 +27,7 @@ async def read_report(settings: Settings, window: Window) -> Report:
         BackendError: it could not be read.
     """
     async with open_langfuse(settings) as api:
-        return await collect(api, window, made_at=datetime.now(UTC))
+        return await collect(api, window, made_at=datetime.now(UTC), thresholds=all_thresholds(settings.thresholds))
 
 
 def write_page(report: Report, path: Path) -> None:
@@ -45,9 +46,11 @@ def write_page(report: Report, path: Path) -> None:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print rates, causes and the three worst answers."""
+    """Print rates, causes, advice and the three worst answers."""
     console.print(terminal.render_rates(report), "")
     console.print(terminal.render_causes(report), "")
+    if report.advice:
+        console.print(terminal.render_advice(report), "")
     console.print(terminal.render_calls(report.shown[:_SHOWN_IN_TERMINAL]), soft_wrap=True)
     for sentence in report.obtained:
         console.print(sentence, style="dim", highlight=False, soft_wrap=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ragtrace.metrics.diagnosis import Layer
+from ragtrace.metrics.diagnosis import Advice, Layer
 from ragtrace.model import ClaimVerdict, SentenceKind
 
 Fate = Literal["received", "cut", "dropped", "changed", "unknown"]
@@ -124,12 +124,21 @@ class MetricRates:
     label: str
     meaning: str
     mean: float | None
-    """Weighted by one over the inclusion probability; None where nothing was scored."""
+    """Macro: every answer counts the same. Weighted by one over the inclusion probability; None: nothing was scored."""
     scored: int
     unscored: Mapping[str, int]
     """Calls without a number, by reason."""
     is_headline: bool
     """Stands in large type on top."""
+    pooled: float | None = None
+    """Micro: every claim, sentence or citation counts the same; None for metrics that are no share of such."""
+    unit: str | None = None
+    """What is pooled."""
+    pass_mark: float | None = None
+    """Threshold that the mean is held against."""
+    has_passed: bool | None = None
+    """None: no number, or no threshold."""
+    is_lower_better: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,4 +172,6 @@ class Report:
     rates: tuple[MetricRates, ...]
     causes: tuple[CauseCount, ...]
     """All judged calls of the window by what went wrong; a call may count for several."""
+    advice: tuple[Advice, ...]
+    """What the means of the window point to, layer by layer."""
     shown: tuple[ShownCall, ...]

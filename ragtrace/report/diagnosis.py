@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtrace import semconv
-from ragtrace.metrics.diagnosis import Layer
+from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS, LAYERS, WORDS, Layer, diagnose_values
 from ragtrace.report.content import Finding
 from ragtrace.report.outcome import Outcome, StoredClaim
 from ragtrace.report.records import CallRecord
@@ -25,16 +25,39 @@ class _Reference:
         return self.claims - self.received - len(self.withheld)
 
 
-def find(outcome: Outcome) -> tuple[Finding, ...]:
-    """Return what went wrong, in the order of the pipeline."""
-    reference = _reference(outcome)
-    found = (_retrieval(reference), _delivery(reference), _generation(outcome), _declined(outcome, reference))
-    return tuple(finding for finding in found if finding)
+def find(record: CallRecord, thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS) -> tuple[Finding, ...]:
+    """Return what went wrong in the order of the pipeline, one finding a layer, with the claims it rests on counted."""
+    if record.outcome is None:
+        return ()
+    faults = diagnose_values(record.scores, record.outcome.unscored, thresholds)
+    by_layer = {layer: next((f for f in faults if LAYERS[f] == layer), None) for layer in CAUSES}
+    return tuple(
+        Finding(layer=layer, text=f"{CAUSES[layer][0]}. {_detail(layer, record.outcome) or WORDS[fault]}")
+        for layer, fault in by_layer.items()
+        if fault
+    )
 
 
-def count_layers(records: Iterable[CallRecord]) -> Mapping[Layer, int]:
+def count_layers(
+    records: Iterable[CallRecord], thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS
+) -> Mapping[Layer, int]:
     """Count calls by layer; one call may count for several."""
-    return Counter(finding.layer for record in records if record.outcome for finding in find(record.outcome))
+    return Counter(finding.layer for record in records for finding in find(record, thresholds))
+
+
+def _detail(layer: Layer, outcome: Outcome) -> str | None:
+    """Count the claims behind a fault, where the stored verdicts show them."""
+    reference = _reference(outcome)
+    match layer:
+        case "retrieval":
+            return _missed(reference)
+        case "delivery":
+            return _lost(reference)
+        case "generation":
+            return _added(outcome)
+        case "relevancy" if outcome.unscored.get(semconv.FAITHFULNESS) == "refusal" and reference.received:
+            return f"{_of(reference.received, reference.claims)} in what the generator was sent."
+    return None
 
 
 def _reference(outcome: Outcome) -> _Reference:
@@ -44,29 +67,22 @@ def _reference(outcome: Outcome) -> _Reference:
     return _Reference(claims=len(decided), received=len(received), withheld=withheld)
 
 
-def _retrieval(reference: _Reference) -> Finding | None:
+def _missed(reference: _Reference) -> str | None:
     if not reference.missed:
         return None
-    return _finding("retrieval", f"{_of(reference.missed, reference.claims)} in no retrieved passage.")
+    return f"{_of(reference.missed, reference.claims)} in no retrieved passage."
 
 
-def _delivery(reference: _Reference) -> Finding | None:
+def _lost(reference: _Reference) -> str | None:
     if not reference.withheld:
         return None
     places = sorted({index + 1 for claim in reference.withheld for index in claim.withheld_evidence})
     numbers = ", ".join(map(str, places))
     where = f"in text of passage {numbers}" if len(places) == 1 else f"in text of passages {numbers}"
-    text = f"{_of(len(reference.withheld), reference.claims)} only {where} that the generator was not sent."
-    return _finding("delivery", text)
+    return f"{_of(len(reference.withheld), reference.claims)} only {where} that the generator was not sent."
 
 
-def _declined(outcome: Outcome, reference: _Reference) -> Finding | None:
-    if outcome.unscored.get(semconv.FAITHFULNESS) != "refusal" or not reference.received:
-        return None
-    return _finding("relevancy", f"{_of(reference.received, reference.claims)} in what the generator was sent.")
-
-
-def _generation(outcome: Outcome) -> Finding | None:
+def _added(outcome: Outcome) -> str | None:
     judged = [sentence for sentence in outcome.answer if sentence.verdict]
     wrong = [sentence for sentence in judged if sentence.verdict in ("unsupported", "contradicted")]
     if not wrong:
@@ -75,16 +91,12 @@ def _generation(outcome: Outcome) -> Finding | None:
     says = {0: "that no received passage says", len(wrong): "that a received passage contradicts"}
     what = says.get(opposed, "that no received passage says, or that one contradicts")
     of = f"{len(wrong)} of {plural(len(judged), 'sentence')}"
-    return _finding("generation", f"{of} {'claims' if len(wrong) == 1 else 'claim'} something {what}.")
+    return f"{of} {'claims' if len(wrong) == 1 else 'claim'} something {what}."
 
 
 def _of(count: int, claims: int) -> str:
     stands = "stands" if count == 1 else "stand"
     return f"{count} of {plural(claims, 'claim')} of the reference {stands}"
-
-
-def _finding(layer: Layer, text: str) -> Finding:
-    return Finding(layer=layer, text=f"{CAUSES[layer][0]}. {text}")
 
 
 def sentence_counts(verdicts: Sequence[str]) -> str:

@@ -56,6 +56,8 @@ def _environment() -> Environment:
     environment.filters.update(
         window=words.window,
         counted=words.counted,
+        pooled=words.pooled,
+        pass_mark=words.pass_mark,
         shown_of=words.shown_of,
         moment=words.moment,
         reason=words.reason,

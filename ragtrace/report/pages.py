@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from ragtrace.errors import BackendError
 from ragtrace.langfuse import open_langfuse
+from ragtrace.metrics.diagnosis import all_thresholds
 from ragtrace.report.collect import Window, collect
 from ragtrace.report.html import render_page
 from ragtrace.settings import Settings
@@ -37,7 +38,9 @@ def make_routes(settings: Settings) -> tuple[BaseRoute, ...]:
 async def _show(settings: Settings, window: Window) -> Response:
     try:
         async with open_langfuse(settings) as api:
-            report = await collect(api, window, made_at=datetime.now(UTC))
+            report = await collect(
+                api, window, made_at=datetime.now(UTC), thresholds=all_thresholds(settings.thresholds)
+            )
     except BackendError as exc:
         return Response(f"ragtrace: {exc}\n", status_code=502, media_type="text/plain", headers=_HEADERS)
     status = 404 if window.trace_id and not report.calls else 200

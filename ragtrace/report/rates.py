@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from ragtrace import semconv
 from ragtrace.judge import embedded
+from ragtrace.metrics import diagnosis
+from ragtrace.metrics.pooling import UNITS
 from ragtrace.report import words
 from ragtrace.report.content import MetricRates
 from ragtrace.report.records import CallRecord
@@ -16,11 +18,13 @@ _BY_WORDING = (
 )
 
 
-def summarise(records: Sequence[CallRecord]) -> tuple[MetricRates, ...]:
+def summarise(
+    records: Sequence[CallRecord], thresholds: Mapping[str, float] = diagnosis.DEFAULT_THRESHOLDS
+) -> tuple[MetricRates, ...]:
     """Return the rates of each metric that any call has a number or a reason for; headline metrics first."""
     present = {name for record in records for name in _names(record)}
     ordered = [*words.HEADLINE_METRICS, *(name for name in words.LABELS if name in present), *sorted(present)]
-    return tuple(_rates(name, records) for name in dict.fromkeys(ordered))
+    return tuple(_rates(name, records, thresholds) for name in dict.fromkeys(ordered))
 
 
 def weighted_mean(name: str, records: Sequence[CallRecord]) -> float | None:
@@ -28,6 +32,13 @@ def weighted_mean(name: str, records: Sequence[CallRecord]) -> float | None:
     scored = [(record.weight, record.scores[name]) for record in records if name in record.scores]
     weights = sum(weight for weight, _ in scored)
     return sum(weight * value for weight, value in scored) / weights if scored else None
+
+
+def pooled_mean(name: str, records: Sequence[CallRecord]) -> float | None:
+    """Return the share over all claims or sentences of the window (micro), weighted as `weighted_mean` weighs calls."""
+    counted = [(r.weight * r.units[name], r.scores[name]) for r in records if name in r.scores and name in r.units]
+    units = sum(weight for weight, _ in counted)
+    return sum(weight * value for weight, value in counted) / units if units else None
 
 
 def headline(records: Sequence[CallRecord]) -> str:
@@ -50,20 +61,26 @@ def obtained(records: Sequence[CallRecord]) -> tuple[str, ...]:
     return (_sample(records, seen), _judges(seen), _trust())
 
 
-def _rates(name: str, records: Sequence[CallRecord]) -> MetricRates:
+def _rates(name: str, records: Sequence[CallRecord], thresholds: Mapping[str, float]) -> MetricRates:
     reasons = Counter(
         record.outcome.unscored[name]
         for record in records
         if record.outcome and name in record.outcome.unscored and name not in record.scores
     )
+    mean = weighted_mean(name, records)
     return MetricRates(
         name=name,
         label=words.label(name),
         meaning=words.meaning(name),
-        mean=weighted_mean(name, records),
+        mean=mean,
         scored=sum(name in record.scores for record in records),
         unscored=dict(reasons.most_common()),
         is_headline=name in words.HEADLINE_METRICS,
+        pooled=pooled_mean(name, records),
+        unit=UNITS.get(name),
+        pass_mark=thresholds.get(name),
+        has_passed=None if mean is None else diagnosis.passes(name, mean, thresholds),
+        is_lower_better=name in diagnosis.LOWER_IS_BETTER,
     )
 
 

@@ -17,6 +17,8 @@ class CallRecord:
     started_at: datetime
     scores: Mapping[str, float] = field(default_factory=dict)
     """Numbers by metric."""
+    units: Mapping[str, int] = field(default_factory=dict)
+    """Claims, sentences or the like that each number stands on, by metric, where it is known."""
     outcome: Outcome | None = None
     """None: no scorer came to it, or it was not sampled."""
 

@@ -16,11 +16,20 @@ def render_rates(report: Report) -> RenderableType:
     """Return headline, window and one row a metric."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("metric")
-    table.add_column("mean", justify="right")
+    table.add_column("answers (macro)", justify="right")
+    table.add_column("pooled (micro)")
+    table.add_column("threshold")
     table.add_column("scored", justify="right")
     table.add_column("no number, because")
     for rates in report.rates:
-        table.add_row(rates.name, mean(rates), str(rates.scored), Text(unscored(rates), style="dim"))
+        table.add_row(
+            rates.name,
+            mean(rates),
+            words.pooled(rates),
+            words.pass_mark(rates),
+            str(rates.scored),
+            Text(unscored(rates), style="dim"),
+        )
     return Group(Text(report.headline, style="bold"), Text(words.window(report), style="dim"), "", table)
 
 
@@ -31,6 +40,12 @@ def render_causes(report: Report) -> RenderableType:
     for cause in report.causes:
         table.add_row(str(cause.calls), cause.title, Text(cause.text, style="dim"))
     return table
+
+
+def render_advice(report: Report) -> RenderableType:
+    """Return what the means point to, first step first."""
+    lines = [Text(f"{a.layer}: {a.pattern}: {', then '.join(a.steps)}") for a in report.advice]
+    return Group(Text("What to try", style="bold"), *lines)
 
 
 def render_calls(calls: Iterable[ShownCall]) -> RenderableType:

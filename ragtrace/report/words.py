@@ -60,7 +60,14 @@ CAUSES: Mapping[Layer, tuple[str, str]] = {
     "retrieval": ("Retrieval missed it", "Part of the reference stands in no retrieved passage."),
     "delivery": ("Lost on the way", "Part of the reference was retrieved, but cut or dropped before the prompt."),
     "generation": ("The generator went beyond", "The answer says what no received passage says, or the opposite."),
-    "relevancy": ("Declined without need", "The answer declines, although part of the reference was received."),
+    "relevancy": (
+        "Question not answered",
+        "The answer declines, although part of the reference was received, or speaks of something else.",
+    ),
+    "reference": (
+        "The reference does not fit",
+        "The passages hold what the question needs and nothing of the reference: mend the reference first.",
+    ),
 }
 
 
@@ -113,6 +120,19 @@ def counted(rates: MetricRates) -> str:
     """Say on how many answers a mean stands."""
     missing = sum(rates.unscored.values())
     return f"{plural(rates.scored, 'answer')}" + (f", {missing:,} without a number" if missing else "")
+
+
+def pass_mark(rates: MetricRates) -> str:
+    """Say what a mean is held against, and how it fares; "" without a threshold."""
+    if rates.pass_mark is None:
+        return ""
+    verdict = {True: "pass", False: "fail", None: "no number"}[rates.has_passed]
+    return f"{verdict} ({'at most' if rates.is_lower_better else 'at least'} {rates.pass_mark:g})"
+
+
+def pooled(rates: MetricRates) -> str:
+    """Write the mean over all claims or sentences with what was pooled; "" where there is none."""
+    return "" if rates.pooled is None else f"{rates.pooled:.2f} of {rates.unit}"
 
 
 def shown_of(report: Report) -> str:

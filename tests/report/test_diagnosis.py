@@ -1,11 +1,18 @@
 """Where an answer went wrong, in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragtrace.report.content import Finding
 from ragtrace.report.diagnosis import count_layers, find, sentence_counts
 from ragtrace.report.outcome import Outcome
+from ragtrace.report.records import CallRecord
 from tests.report.samples import claim, clear, contradicted, refused, sentences, unseen
+
+
+def judged(outcome: Outcome, **scores: float) -> CallRecord:
+    return replace(clear().record, outcome=outcome, scores=scores)
 
 
 def test_losses_are_told_apart():
@@ -22,7 +29,7 @@ def test_losses_are_told_apart():
         answer=sentences(text, ("A.", claim("unsupported")), ("B.", claim("contradicted")), ("C.", None)),
     )
 
-    assert find(outcome) == (
+    assert find(judged(outcome, retrieval_recall=2 / 3, context_recall=1 / 3, faithfulness=0.0)) == (
         Finding(
             layer="retrieval",
             text="Retrieval missed it. 1 of 3 claims of the reference stands in no retrieved passage.",
@@ -48,22 +55,36 @@ def test_one_wrong_sentence_is_named_by_its_kind():
     ):
         outcome = Outcome(value="scored", answer=sentences("A.", ("A.", claim(verdict))))
 
-        assert [f.text for f in find(outcome)] == [f"The generator went beyond. 1 of 1 sentence claims {words}."]
+        assert [f.text for f in find(judged(outcome, faithfulness=0.0))] == [
+            f"The generator went beyond. 1 of 1 sentence claims {words}."
+        ]
 
 
 def test_needless_refusal_is_a_finding():
     """An answer that declines although the reference was received went wrong."""
-    outcome = refused().record.outcome
-    assert outcome is not None
-
-    assert [f.text for f in find(outcome)] == [
-        "Declined without need. 1 of 1 claim of the reference stands in what the generator was sent."
+    assert [f.text for f in find(refused().record)] == [
+        "Question not answered. 1 of 1 claim of the reference stands in what the generator was sent."
     ]
 
 
 def test_undecided_claims_say_nothing():
     """An undecided claim of the reference counts as neither found nor missed."""
-    assert find(Outcome(value="scored", reference=sentences("A.", ("A.", claim("undecided"))))) == ()
+    assert find(judged(Outcome(value="scored", reference=sentences("A.", ("A.", claim("undecided")))))) == ()
+
+
+def test_faults_without_stored_claims_are_said_in_general():
+    """Where the sentences were too many to store, or a graded metric failed, the finding does without counts."""
+    outcome = Outcome(value="scored")
+    values = {"retrieval_recall": 0.5, "context_recall": 0.25, "contradiction_rate": 0.5, "answer_relevancy": 0.1}
+
+    assert [f.text for f in find(judged(outcome, **values))] == [
+        "Retrieval missed it. Retrieval did not find what the reference says.",
+        "Lost on the way. Retrieval found it, but it was cut or dropped before the prompt.",
+        "The generator went beyond. The answer contradicts a passage that the generator received.",
+        "Question not answered. The answer does not answer the question.",
+    ]
+    assert [f.layer for f in find(judged(outcome, retrieval_recall=0.0, sufficiency=1.0))] == ["reference"]
+    assert find(judged(outcome, answer_relevancy=0.1), {"answer_relevancy": 0.05}) == ()
 
 
 def test_layers_are_counted_over_calls():

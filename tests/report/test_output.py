@@ -14,8 +14,13 @@ from tests.report.samples import clear, contradicted, refused, report, unseen
 
 def _printed(made) -> str:
     out = StringIO()
-    print_report(made, Console(file=out, width=120))
+    print_report(made, Console(file=out, width=160))
     return out.getvalue()
+
+
+def _row(text: str, name: str) -> str:
+    """Return the line that begins with a metric's name, its columns one space apart."""
+    return " ".join(next(line for line in text.splitlines() if line.startswith(f"{name} ")).split())
 
 
 def test_terminal_shows_rates_and_the_worst_answers():
@@ -23,7 +28,8 @@ def test_terminal_shows_rates_and_the_worst_answers():
     text = _printed(report(contradicted(), clear(), refused(), unseen()))
 
     assert "1 of 2 judged answers says more than the generator was told." in text
-    assert "faithfulness        0.67       2  the answer declines to answer 1" in text
+    assert _row(text, "faithfulness") == "faithfulness 0.67 fail (at least 0.8) 2 the answer declines to answer 1"
+    assert "What to try\ndelivery: delivery loss 0.25, 87% of retrieved text received: raise the token budget" in text
     assert "contradicted: “Batteries have 90 months.”\n     The passage says 24." in text
     assert "not supported: “Labels are free”" in text
     assert "passage 2 (r) cut: 64% arrived\n     …Labels are free in Europe." in text
@@ -32,7 +38,7 @@ def test_terminal_shows_rates_and_the_worst_answers():
 
 def test_terminal_shows_an_empty_window():
     """Nothing captured is a sentence, and means are dashes."""
-    assert "faithfulness           –       0" in _printed(report())
+    assert _row(_printed(report()), "faithfulness") == "faithfulness – no number (at least 0.8) 0"
 
 
 def test_passage_whose_loss_matters_is_shown():

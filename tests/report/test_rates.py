@@ -6,9 +6,9 @@ import pytest
 
 from ragtrace.judge.embedded import MODEL
 from ragtrace.report.content import CauseCount, MetricRates
-from ragtrace.report.rates import headline, obtained, weighted_mean
+from ragtrace.report.rates import headline, obtained, pooled_mean, summarise, weighted_mean
 from ragtrace.report.records import badness
-from ragtrace.report.words import counted, period, plural, shown_of, window
+from ragtrace.report.words import counted, pass_mark, period, plural, pooled, shown_of, window
 from tests.report.samples import MADE_AT, STARTED_AT, clear, contradicted, refused, report, unseen
 
 
@@ -28,6 +28,10 @@ def test_rates_count_numbers_and_reasons():
         scored=2,
         unscored={"refusal": 1},
         is_headline=True,
+        pooled=None,
+        unit="claims",
+        pass_mark=0.8,
+        has_passed=False,
     )
     assert [r.name for r in made.rates] == [
         "faithfulness",
@@ -56,6 +60,50 @@ def test_sampled_calls_weigh_what_they_stand_for():
 
     assert weighted_mean("hallucination_rate", [rare, sure]) == pytest.approx((10 * 2 / 3 + 0) / 11)
     assert weighted_mean("mrr", [rare, sure]) is None
+
+
+def test_both_means_of_a_window_are_given_and_named():
+    """Macro: answers count the same; micro: claims count the same; both weigh sampled calls by what they stand for."""
+    long, short = contradicted().record, clear().record
+    assert long.outcome is not None
+    long = replace(
+        long,
+        units={"hallucination_rate": 9, "faithfulness": 9},
+        outcome=replace(long.outcome, inclusion_probability=0.5),
+    )
+    short = replace(short, units={"hallucination_rate": 2})
+
+    [_, rates, *_] = summarise([long, short], {"hallucination_rate": 0.6})
+
+    assert rates == MetricRates(
+        name="hallucination_rate",
+        label="Hallucination rate",
+        meaning="of an answer’s sentences claim something that was not received",
+        mean=pytest.approx((2 * 2 / 3 + 0) / 3),
+        scored=2,
+        unscored={},
+        is_headline=True,
+        pooled=pytest.approx(2 * 6 / (2 * 9 + 2)),
+        unit="sentences",
+        pass_mark=0.6,
+        has_passed=True,
+        is_lower_better=True,
+    )
+    assert (pooled(rates), pass_mark(rates)) == ("0.60 of sentences", "pass (at most 0.6)")
+    assert pooled_mean("faithfulness", [short]) is None
+
+
+def test_a_mark_without_a_number_is_no_failure():
+    """Neither a metric without numbers nor one without a mark passes or fails."""
+    rates = {r.name: r for r in summarise([replace(clear().record, scores={"tone": 1.0})])}
+
+    assert (pass_mark(rates["faithfulness"]), pass_mark(rates["tone"])) == ("no number (at least 0.8)", "")
+
+
+def test_advice_follows_the_window():
+    """Low means are named with what to try, under the user's own thresholds too."""
+    assert [advice.layer for advice in report(contradicted()).advice] == ["delivery", "generation"]
+    assert report(clear()).advice == ()
 
 
 def test_worst_calls_come_first():
@@ -122,7 +170,7 @@ def test_no_judge_is_said_too():
 
 
 def test_causes_keep_the_order_of_the_pipeline():
-    """Retrieval, delivery, generation, refusal: each with its count, also where it is none."""
+    """Retrieval, delivery, generation, relevancy, reference: each with its count, also where it is none."""
     assert report(contradicted(), refused()).causes == (
         CauseCount(
             layer="retrieval",
@@ -144,9 +192,15 @@ def test_causes_keep_the_order_of_the_pipeline():
         ),
         CauseCount(
             layer="relevancy",
-            title="Declined without need",
-            text="The answer declines, although part of the reference was received.",
+            title="Question not answered",
+            text="The answer declines, although part of the reference was received, or speaks of something else.",
             calls=1,
+        ),
+        CauseCount(
+            layer="reference",
+            title="The reference does not fit",
+            text="The passages hold what the question needs and nothing of the reference: mend the reference first.",
+            calls=0,
         ),
     )
 
