@@ -107,7 +107,7 @@ def _ends(text: str, match: re.Match[str], *, sentence: int, end: int, is_german
         opens_item=position - sentence <= 6 and text[sentence:position].strip().isdigit(),
         is_german=is_german,
     )
-    if not place.next or place.next[0] in ".．,;:，、；：)）" or _goes_on_after_quote(place):
+    if not place.next or place.next[0] in ".．,;:，、；：)）" or _goes_on_after_quote(place) or _is_decimal(place):
         return False
     if _is_wide_mark(place):
         return not _is_enclosed(text, match, sentence=sentence, end=end)
@@ -120,11 +120,12 @@ def _ends(text: str, match: re.Match[str], *, sentence: int, end: int, is_german
     return True
 
 
+def _is_decimal(place: _Place) -> bool:
+    return place.mark in ".．" and place.before[-1:].isdigit() and place.after[0].isdigit()
+
+
 def _is_wide_mark(place: _Place) -> bool:
-    mark = place.mark
-    if mark[0] == "．":
-        return not (place.before[-1:].isdigit() and place.next[0].isdigit())
-    return mark[0] in "。｡！？；" or mark[-1] in "。｡"
+    return place.mark[0] in "。｡！？；．" or place.mark[-1] in "。｡"
 
 
 def _goes_on_after_quote(place: _Place) -> bool:
@@ -204,8 +205,6 @@ def _is_acronym(word: str) -> bool:
 def _ends_unspaced(place: _Place) -> bool:
     """Decide where no white space follows: "one.This", "第一句.第二句", but not "3.5" or "config.yaml"."""
     last, following = place.before[-1:], place.next[0]
-    if last.isdigit() and following.isdigit():
-        return False
     word = _word_before(place)
     if re.match(rf"[{_WIDE}]", following):
         return bool(re.match(rf"[{_WIDE}]", last)) or (len(word) > 1 and word.lower() not in abbr.KNOWN)
