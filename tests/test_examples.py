@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
@@ -63,3 +64,24 @@ def test_judging_rows_prints_scores_and_reasons():
 
     assert "context_delivery 1.0" in lines
     assert "faithfulness unscored: no_contexts" in lines
+
+
+def test_own_metrics_stand_beside_ours():
+    """A plain and an async metric have numbers; the one that raises has a reason and spoils nothing."""
+    lines = run("own_metric.py")
+
+    assert "says_where 1.0" in lines
+    assert "too_clever unscored: metric_failed" in lines
+    assert [line.split()[0] for line in lines] == [
+        "faithfulness",
+        "says_where",
+        "unsupported_words",
+        "too_clever",
+        "rag_outcome",
+    ]
+
+
+@pytest.mark.skipif(find_spec("ragas") is None, reason="the example installs RAGAS from its own requirements.txt")
+def test_a_ragas_metric_gives_the_number_of_ours():
+    """RAGAS, run through the plug-in on the received texts, agrees with ragtrace's own arithmetic."""
+    assert run("ragas_metric/ragas_metric.py") == ["string_context_recall 0.5", "ragas_non_llm_context_recall 0.5"]
