@@ -108,6 +108,4 @@ def verdicts(
     useful: tuple[int, ...] = (),
     refused: bool = False,
 ) -> Verdicts:
-    return Verdicts(
-        judge=JUDGE, answer=tuple(answer), reference=tuple(reference), useful=useful, refused=refused
-    )
+    return Verdicts(judge=JUDGE, answer=tuple(answer), reference=tuple(reference), useful=useful, refused=refused)

@@ -28,7 +28,9 @@ def test_the_application_side_works_alone(resolution: str, tmp_path: Path):
     install = [uv, "pip", "install", "-q", "--python", python, "--resolution", resolution]
     subprocess.run([*install, *sources], check=True)
 
-    ran = subprocess.run([python, "-P", "-W", "error::DeprecationWarning:ragtrace", CHAIN], capture_output=True, text=True)
+    ran = subprocess.run(
+        [python, "-P", "-W", "error::DeprecationWarning:ragtrace", CHAIN], capture_output=True, text=True
+    )
 
     assert (ran.returncode, ran.stdout.splitlines()) == (
         0,

@@ -11,7 +11,9 @@ from ragtrace.settings import load_settings
 def test_arguments_win_over_environment_over_file(tmp_path: Path):
     """Each source overrides the one below it, and what none sets keeps its default."""
     file = tmp_path / "ragtrace.toml"
-    file.write_text('[judge]\nmodel = "file"\nmode = "lean"\n[sampling]\nrate = 0.5\nsalt = "s"\n[capture]\nrate = 0.9\n')
+    file.write_text(
+        '[judge]\nmodel = "file"\nmode = "lean"\n[sampling]\nrate = 0.5\nsalt = "s"\n[capture]\nrate = 0.9\n'
+    )
 
     settings = load_settings(
         {"RAGTRACE_JUDGE_MODEL": "environment", "RAGTRACE_SAMPLE_RATE": "0.25"},
@@ -55,7 +57,7 @@ def test_a_missing_langfuse_variable_is_named():
         ({"RAGTRACE_SAMPLE_RATE": "2"}, {}, "RAGTRACE_SAMPLE_RATE='2': expected a number from 0 to 1"),
         ({"RAGTRACE_JUDGE_MODE": "fast"}, {}, "RAGTRACE_JUDGE_MODE='fast': expected 'lean', 'default' or 'all'"),
         ({}, {"concurrency": 0}, "--concurrency=0: expected greater than or equal to 1"),
-        ({"RAGTRACE_PRICES": "{"}, {}, "environment: error parsing value for field \"prices\""),
+        ({"RAGTRACE_PRICES": "{"}, {}, 'environment: error parsing value for field "prices"'),
         ({}, {"judge_model": "x" * 80, "judge_mode": "y" * 80}, "--judge-mode='" + "y" * 59 + "…: expected 'lean', "),
     ],
 )
@@ -94,7 +96,9 @@ def test_a_value_in_the_file_is_named_by_its_key(tmp_path: Path):
     file = tmp_path / "ragtrace.toml"
     file.write_text("[prices.gpt]\nprompt = -1\ncompletion = 1\n")
 
-    with pytest.raises(ConfigError, match=r"^ragtrace.toml: prices.gpt.prompt=-1: expected greater than or equal to 0$"):
+    with pytest.raises(
+        ConfigError, match=r"^ragtrace.toml: prices.gpt.prompt=-1: expected greater than or equal to 0$"
+    ):
         load_settings({}, toml=file)
 
 
