@@ -86,8 +86,17 @@ def sentence_ends(text: str, *, start: int, end: int, is_german: bool) -> Iterat
         if span < len(protected) and _is_inside(match.start(), protected[span], text):
             continue
         if match.end() < end and _ends(text, match, sentence=sentence, end=end, is_german=is_german):
-            sentence = match.end()
+            sentence = match.end() - _opening(text, match, sentence)
             yield sentence
+
+
+def _opening(text: str, match: re.Match[str], sentence: int) -> int:
+    """Return how many of the asterisks behind a terminator open the next sentence's emphasis."""
+    marks = len(match["closers"]) - len(match["closers"].rstrip("*_"))
+    if not marks or match["cited"]:
+        return 0
+    emphasis = match["closers"][-marks:]
+    return marks if text.count(emphasis, max(sentence, match.start() - 2 * _QUOTE), match.start()) % 2 == 0 else 0
 
 
 def _is_inside(position: int, span: tuple[int, int], text: str) -> bool:
@@ -116,7 +125,7 @@ def _ends(text: str, match: re.Match[str], *, sentence: int, end: int, is_german
     if place.mark[0] == "…" or len(place.mark) > 1:
         return _ends_ellipsis(place)
     if place.mark == ".":
-        return _ends_full_stop(place)
+        return _ends_full_stop(place) and not _is_in_parenthesis(text, position, sentence=sentence, end=end)
     return True
 
 
@@ -134,7 +143,7 @@ def _goes_on_after_quote(place: _Place) -> bool:
         return False
     if place.first.islower() or (place.is_spaced and place.next[0] in "—–-" and not place.first.isupper()):
         return True
-    is_wide = any(closer in place.closers for closer in "”」』")
+    is_wide = any(closer in place.closers for closer in "”」』）")
     return is_wide and not place.is_spaced and bool(_SAYING.match(place.after))
 
 
@@ -147,6 +156,13 @@ def _is_enclosed(text: str, match: re.Match[str], *, sentence: int, end: int) ->
         if is_open and closer not in match["closers"] and text.find(closer, match.end(), ahead) >= 0:
             return True
     return False
+
+
+def _is_in_parenthesis(text: str, position: int, *, sentence: int, end: int) -> bool:
+    """Tell whether a full stop stands in brackets inside a sentence, as in "(founded c. 1950)"."""
+    opener = text.rfind("(", max(sentence, position - _QUOTE), position)
+    is_open = opener > text.rfind(")", max(sentence, position - _QUOTE), position)
+    return is_open and bool(text[sentence:opener].strip()) and text.find(")", position, min(end, position + _QUOTE)) > 0
 
 
 def _ends_exclaimed(place: _Place) -> bool:
@@ -174,12 +190,12 @@ def _ends_full_stop(place: _Place) -> bool:
     if not place.is_spaced and not place.closers and not place.is_cited:
         return _ends_unspaced(place)
     word = _word_before(place)
-    known = word.lower() in abbr.KNOWN or _is_acronym(word)
+    known = (word.lower() in abbr.KNOWN and not _is_shouted(word)) or _is_acronym(word)
     if place.first.islower() and not _has_inner_capital(place):
         return _ends_before_lower_case(place, word, known=known)
     if place.closers.strip("*_") and not known:
         return True
-    if len(word) == 1 and word.isupper():
+    if len(word) == 1 and word.isupper() and not place.before.endswith(("°C", "°F")):
         return _ends_after_initial(place)
     if known:
         return _ends_after_abbreviation(place, word)
@@ -196,6 +212,11 @@ def _word_before(place: _Place) -> str:
         if joined.lower() in abbr.KNOWN:
             return joined
     return word
+
+
+def _is_shouted(word: str) -> bool:
+    """Capitals throughout are a word or a name: EST is no "est."."""
+    return len(word) > 2 and word.isupper()
 
 
 def _is_acronym(word: str) -> bool:

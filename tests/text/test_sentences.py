@@ -67,6 +67,19 @@ CASES = [
     "Omit it [...] here. |Smith et al. (2020) agree.",
     "Wow!|效果很好。",
     "Yahoo! in 2000 grew. |Really?|This is it. |Done.",
+    "Meet at 10 a.m. EST. |Bring ID.",
+    "Das Unternehmen (gegr. 1950) hat 3 Mio. Kunden u. a. in Wien. |Es wächst.",
+    "(It was new. |It is old now.) |It works.",
+    "Температура — 20 °C. |Давление — 3 бар.",
+    "**优点**：启动快。|**缺点**：价格高。",
+    "The answer is **42.** |It is final.",
+    "株式会社ABC（旧XYZ。）は1998年設立。|本社は大阪。",
+    "Gemäß § 5 Abs. 2 Nr. 3 BGB haftet er. |Dies gilt nicht.",
+    "Er wurde 1980 geboren. |Kaiser Karl V. regierte lange.",
+    "Население — 1,5 млн чел. |Площадь — 500 кв. км.",
+    "He lives in the U.S. Government housing. |It is big.",
+    "Is it safe?Maybe.",
+    "See also vol. 3 of it. |No. |It ended on Fri. 5 May.",
 ]
 """A bar stands where a sentence ends."""
 
