@@ -196,7 +196,7 @@ async def _cancel_many(handler: RagCallbackHandler, times: int) -> None:
         await stream.aclose()
 
 
-@pytest.mark.parametrize("times", [50, pytest.param(5_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("times", [50, pytest.param(5_000, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 def test_cancelled_and_abandoned_calls_leave_the_table_empty(times: int, handler: RagCallbackHandler):
     """However many calls are cancelled or abandoned, no run stays open."""
     asyncio.run(_cancel_many(handler, times))
