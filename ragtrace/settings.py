@@ -163,6 +163,7 @@ class Settings(BaseSettings):
     """Kinds of calls with rates of their own; a call of several kinds has the highest rate."""
     prices: dict[str, Price] = Field(default_factory=dict)
     thresholds: dict[str, float] = Field(default_factory=dict)
+    """Pass marks by score name, in place of the defaults that the documentation of the metrics lists."""
 
     def require_langfuse(self) -> tuple[str, str, str]:
         """Return (base URL, public key, secret key) of Langfuse.

@@ -63,6 +63,9 @@ JUDGED_METRICS: Final = frozenset(METRICS) - {
 }
 """Metrics that stand on verdicts."""
 
+_RANKS = frozenset({semconv.HIT_AT_K, semconv.MRR, semconv.NDCG_AT_K})
+"""Metrics that need verdicts only where the call carries no labels."""
+
 
 def check_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names if each is a metric.
@@ -79,7 +82,10 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def needs_judge(call: RagCall, *, names: Iterable[str] = DEFAULT_METRICS) -> bool:
     """Tell whether one of the metrics stands on verdicts and a judge could give any for this call."""
-    return is_judgeable(call) and not JUDGED_METRICS.isdisjoint(names)
+    judged = JUDGED_METRICS.intersection(names)
+    if judged <= _RANKS and ranks.has_labels(call):
+        return False
+    return bool(judged) and is_judgeable(call)
 
 
 def compute(

@@ -8,7 +8,7 @@ from typing import Literal
 from ragtrace.metrics.ground import MetricOptions, answer_ground, contexts_missing
 from ragtrace.metrics.labels import resembles_any
 from ragtrace.model import JsonValue, RagCall, Score, Unscored, Verdicts
-from ragtrace.semconv import HIT_AT_K, MRR, NDCG_AT_K
+from ragtrace.semconv import HIT_AT_K, MRR, NDCG_AT_K, PENDING_REASONS
 
 LabelSource = Literal["ids", "reference_passages", "judge"]
 
@@ -99,10 +99,17 @@ def label_ranking(
         by_text = tuple(float(resembles_any(p.text, references, options.string_similarity)) for p in passages)
         return LabelledRanking(relevances=by_text, source="reference_passages", relevant=len(references))
     ground = answer_ground(call, verdicts, name)
+    if isinstance(verdicts, Unscored) and verdicts.reason in PENDING_REASONS:
+        return Unscored(name=name, reason=verdicts.reason, detail=verdicts.detail)
     if isinstance(ground, Unscored):
         return Unscored(name=name, reason="no_labels", detail=f"no labels, and no judge's evidence: {ground.reason}")
     by_judge = tuple(float(i in ground.useful) for i in retrieved)
     return LabelledRanking(relevances=by_judge, source="judge", relevant=None)
+
+
+def has_labels(call: RagCall) -> bool:
+    """Tell whether the call itself says which passages are relevant, so that the judge's evidence is not needed."""
+    return isinstance(label_ranking(call, None, MetricOptions(), name=MRR), LabelledRanking)
 
 
 def _dcg(relevances: Sequence[float]) -> float:

@@ -16,6 +16,7 @@ from ragtrace.errors import BackendRejected
 from ragtrace.extract import ObservationRow
 from ragtrace.langfuse import CallQuery, ScoreQuery, StoredScore, open_langfuse
 from ragtrace.report.collect import Window, collect, make_records, score_queries
+from ragtrace.report.command import read_report
 from ragtrace.report.pages import make_routes
 from ragtrace.report.records import CallRecord
 from ragtrace.scorer import ScoringOptions, StateFile, Tally, score_calls
@@ -73,6 +74,16 @@ async def test_report_joins_calls_scores_and_content(scored):
     assert worst.url == f"{scored.langfuse_base_url}/project/local-project/traces/{trace_id(1)}"
     assert report.headline == "1 of 2 judged answers says more than the generator was told."
     assert next(r.mean for r in report.rates if r.name == semconv.CONTEXT_RECALL) == 1.0
+
+
+async def test_rates_are_pooled_and_held_against_thresholds(scored):
+    """Counts stored with the scores give the rate over sentences, and `[thresholds]` say whether it passes."""
+    strict = scored.model_copy(update={"thresholds": {"hallucination_rate": 0.4}})
+    report = await read_report(strict, Window())
+    rate = next(r for r in report.rates if r.name == semconv.HALLUCINATION_RATE)
+
+    assert (rate.mean, rate.pooled, rate.unit, rate.pass_mark, rate.has_passed) == (0.5, 0.5, "sentences", 0.4, False)
+    assert [advice.layer for advice in report.advice] == ["generation"]
 
 
 async def test_window_bounds_calls_and_shown_answers(scored):
