@@ -15,18 +15,18 @@ _STYLES = {"contradicted": "bold red", "unsupported": "yellow", "clear": "green"
 def render_rates(report: Report) -> RenderableType:
     """Return headline, window and one row a metric."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("metric")
-    table.add_column("answers (macro)", justify="right")
-    table.add_column("pooled (micro)")
-    table.add_column("threshold")
-    table.add_column("scored", justify="right")
+    table.add_column("metric", no_wrap=True)
+    table.add_column("mean", justify="right", no_wrap=True)
+    table.add_column("pooled", no_wrap=True)
+    table.add_column("threshold", no_wrap=True)
+    table.add_column("scored", justify="right", no_wrap=True)
     table.add_column("no number, because")
     for rates in report.rates:
         table.add_row(
             rates.name,
             mean(rates),
-            words.pooled(rates),
-            words.pass_mark(rates),
+            _pooled(rates),
+            _pass_mark(rates),
             str(rates.scored),
             Text(unscored(rates), style="dim"),
         )
@@ -58,9 +58,20 @@ def mean(rates: MetricRates) -> str:
     return "–" if rates.mean is None else f"{rates.mean:.2f}"
 
 
+def _pooled(rates: MetricRates) -> str:
+    return "" if rates.pooled is None else f"{rates.pooled:.2f} {rates.unit}"
+
+
+def _pass_mark(rates: MetricRates) -> str:
+    if rates.pass_mark is None:
+        return ""
+    verdict = {True: "pass", False: "fail", None: ""}[rates.has_passed]
+    return f"{'≤' if rates.is_lower_better else '≥'} {rates.pass_mark:g} {verdict}".rstrip()
+
+
 def unscored(rates: MetricRates) -> str:
-    """Write the reasons with their counts."""
-    return ", ".join(f"{words.reason(reason)} {count}" for reason, count in rates.unscored.items())
+    """Write the reasons, as the scores name them, with their counts."""
+    return ", ".join(f"{reason} {count}" for reason, count in rates.unscored.items())
 
 
 def cut_passage(call: ShownCall) -> ShownPassage | None:

@@ -28,7 +28,7 @@ def test_terminal_shows_rates_and_the_worst_answers():
     text = _printed(report(contradicted(), clear(), refused(), unseen()))
 
     assert "1 of 2 judged answers says more than the generator was told." in text
-    assert _row(text, "faithfulness") == "faithfulness 0.67 fail (at least 0.8) 2 the answer declines to answer 1"
+    assert _row(text, "faithfulness") == "faithfulness 0.67 ≥ 0.8 fail 2 refusal 1"
     assert "What to try\ndelivery: delivery loss 0.25, 87% of retrieved text received: raise the token budget" in text
     assert "contradicted: “Batteries have 90 months.”\n     The passage says 24." in text
     assert "not supported: “Labels are free”" in text
@@ -38,7 +38,7 @@ def test_terminal_shows_rates_and_the_worst_answers():
 
 def test_terminal_shows_an_empty_window():
     """Nothing captured is a sentence, and means are dashes."""
-    assert _row(_printed(report()), "faithfulness") == "faithfulness – no number (at least 0.8) 0"
+    assert _row(_printed(report()), "faithfulness") == "faithfulness – ≥ 0.8 0"
 
 
 def test_passage_whose_loss_matters_is_shown():
