@@ -1,15 +1,20 @@
 """Place passages in a prompt whatever was done to them on the way: cut, split, wrapped, numbered, masked, escaped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ragtrace.align.delivery import delivered
 from ragtrace.align.quick import PART_SEPARATOR
 from ragtrace.align.segments import join
 from ragtrace.align.sharing import share_out
-from ragtrace.align.skeleton import Skeleton
-from ragtrace.align.spans import merged, prompt_order, unknown
+from ragtrace.align.skeleton import Skeleton, has_letters
+from ragtrace.align.spans import Stretch, merged, prompt_order, unknown
+from ragtrace.align.transformed import told
 from ragtrace.align.units import Search, Unit
-from ragtrace.model import Delivery, Passage
+from ragtrace.model import Delivery, Passage, PassageDelivery
+
+_LITTLE, _FEW = 0.3, 80
+"""Share and characters below which what was found of a passage may be words that its summary kept."""
 
 
 def full(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
@@ -21,17 +26,53 @@ def full(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
     search = Search(prompt)
     search.find(list(units.values()))
     share_out(list(units.values()), search)
-    deliveries = []
-    explained = []
-    for passage, form in zip(passages, forms, strict=True):
-        unit = units.get(form.letters, Unit(letters=""))
-        segments = join(unit.kept, form, prompt)
-        delivery = delivered(passage, segments, form=form, prompt=prompt, copies=unit.copies)
-        deliveries.append(delivery)
-        if delivery.spans:
-            explained += [(segment.place, segment.place_end) for segment in segments]
-            explained += [(block.place, block.place_end) for block in unit.whole]
-    known = [(prompt.start(start), prompt.end(end)) for start, end in merged(explained)]
-    return Delivery(
-        passages=tuple(deliveries), prompt_order=prompt_order(deliveries), unknown_spans=unknown(text, known)
+    results = [_result(passage, form, units, prompt) for passage, form in zip(passages, forms, strict=True)]
+    rewritten = _rewritten(results, text)
+    results = [
+        _Result(delivery=_transformed(one.delivery.passage)) if n in rewritten else one for n, one in enumerate(results)
+    ]
+    deliveries = tuple(one.delivery for one in results)
+    known = merged(stretch for one in results for stretch in one.explained)
+    return Delivery(passages=deliveries, prompt_order=prompt_order(deliveries), unknown_spans=unknown(text, known))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """What became of one passage, and which characters of the prompt that explains."""
+
+    delivery: PassageDelivery
+    explained: tuple[Stretch, ...] = ()
+
+
+def _result(passage: Passage, form: Skeleton, units: Mapping[str, Unit], prompt: Skeleton) -> _Result:
+    unit = units.get(form.letters, Unit(letters=""))
+    segments = join(unit.kept, form, prompt)
+    delivery = delivered(passage, segments, form=form, prompt=prompt, copies=unit.copies)
+    places = [(segment.place, segment.place_end) for segment in segments if delivery.spans]
+    places += [(block.place, block.place_end) for block in unit.whole]
+    return _Result(
+        delivery=delivery,
+        explained=tuple((prompt.start(start), prompt.end(end)) for start, end in dict.fromkeys(places)),
     )
+
+
+def _transformed(passage: Passage) -> PassageDelivery:
+    return PassageDelivery(passage=passage, status="transformed")
+
+
+def _is_little(delivery: PassageDelivery) -> bool:
+    return delivery.coverage < _LITTLE and len(delivery.received_text) < _FEW
+
+
+def _rewritten(results: Sequence[_Result], prompt: str) -> set[int]:
+    """Return which passages, of which little or nothing was found, reached the prompt in other words."""
+    missing = [
+        n for n, one in enumerate(results) if _is_little(one.delivery) and has_letters(one.delivery.passage.text)
+    ]
+    if not missing:
+        return set()
+    known = merged(stretch for one in results for stretch in one.explained)
+    unexplained = [prompt[start:end] for start, end in unknown(prompt, known)]
+    passages = [one.delivery.passage.text for one in results]
+    answers = told([passages[n] for n in missing], unexplained, passages=passages)
+    return {n for n, is_told in zip(missing, answers, strict=True) if is_told}

@@ -6,6 +6,7 @@ from ragtrace.align.blocks import Block
 from ragtrace.align.chains import Chain
 from ragtrace.align.claims import Claims
 from ragtrace.align.labels import FULL
+from ragtrace.align.skeleton import Skeleton
 from ragtrace.align.spans import merged
 from ragtrace.align.units import Search, Unit
 
@@ -15,6 +16,8 @@ _BESIDE = 64
 """Letters between two stretches of a passage that stand beside each other in the prompt."""
 _CHUNK, _CHUNK_SHARE = 160, 0.25
 """Letters, at most and of what is kept, that a stretch far from the others must have."""
+_SURE, _DENSE_ENOUGH = 60, 0.6
+"""Letters that need no break around them, and their share of what they stretch over."""
 _SHRED = 8
 """Letters below which what is left of a stretch is dropped."""
 
@@ -51,9 +54,9 @@ def _claim_whole(passage: int, unit: Unit, claims: Claims) -> None:
 def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) -> None:
     own = sum(map(claims.free, chain.blocks))
     # What is shared with a neighbour stands wherever the neighbour does.
-    is_own = 2 * own >= chain.letters and not _is_beside(chain, unit.kept)
-    enough = max(unit.enough, _elsewhere_enough(unit)) if is_own else unit.enough
-    if chain.letters < enough:
+    is_apart = 2 * own >= chain.letters and not _is_beside(chain, unit.kept)
+    enough = max(unit.enough, _elsewhere_enough(unit)) if is_apart else unit.enough
+    if chain.letters < enough or (is_apart and not _is_plausible(chain, unit, search.prompt)):
         return
     has_own = own >= max(_OWN, _OWN_SHARE * chain.letters)
     kept: list[Block] = []
@@ -68,6 +71,15 @@ def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) ->
     for block in kept:
         claims.add(chain.passage, block)
     unit.kept += kept
+
+
+def _is_plausible(chain: Chain, unit: Unit, prompt: Skeleton) -> bool:
+    """Tell a short piece of a passage from words that a question or summary has in common with it."""
+    start, end = chain.blocks[0].place, chain.blocks[-1].place_end
+    weighed = chain.letters * unit.weight
+    if weighed < _CHUNK and chain.letters < _DENSE_ENOUGH * (end - start):
+        return False
+    return weighed >= _SURE or bool(unit.kept) or prompt.stands_apart(start, end)
 
 
 def _is_beside(chain: Chain, kept: Sequence[Block]) -> bool:

@@ -43,6 +43,11 @@ def has_letters(text: str) -> bool:
     return _LETTER.search(text) is not None
 
 
+_SEEN, _CHANCE = 24, 3
+_BREAK_BEFORE = re.compile(r"(?:^|\n|\\n)\W*\d*\W*$|[^\w\s]\s*$")
+_BREAK_BEHIND = re.compile(r"\s*(?:$|\n|[^\w\s])")
+
+
 class Form(Protocol):
     """A text in the form that it is searched in, with the way back."""
 
@@ -99,6 +104,14 @@ class Skeleton:
         """Tell whether no other letters touch those from `letter` to `end`."""
         text, start, stop = self._text, self.start(letter), self.end(end)
         return not text[max(0, start - 1) : start].isalnum() and not text[stop : stop + 1].isalnum()
+
+    def stands_apart(self, letter: int, end: int) -> bool:
+        """Tell whether the letters from `letter` to `end` are no part of a longer sentence on both sides."""
+        # The letters beside a piece are its own by chance now and then.
+        shifts = range(min(_CHANCE, end - letter))
+        before = (self._text[max(0, at - _SEEN) : at] for at in (self.start(letter + shift) for shift in shifts))
+        behind = (self._text[at : at + _SEEN] for at in (self.end(end - shift) for shift in shifts))
+        return any(map(_BREAK_BEFORE.search, before)) and any(map(_BREAK_BEHIND.match, behind))
 
     def _back(self, offset: int) -> int:
         for moves in self._moves:

@@ -34,27 +34,31 @@ class Unit:
     copies: int = 1
 
     @property
-    def enough(self) -> int:
-        """Letters in a row that are no accident."""
+    def weight(self) -> float:
+        """How much a letter of this text says, beside one of an alphabet."""
         looked_at = self.letters[:_LOOKED_AT]
         dense = sum(char >= DENSE for char in looked_at) / max(1, len(looked_at))
-        enough = min(_ENOUGH, max(_LEAST, len(self.letters) // 20))
-        return round(enough / (1 + (_DENSITY - 1) * dense))
+        return 1 + (_DENSITY - 1) * dense
+
+    @property
+    def enough(self) -> int:
+        """Letters in a row that are no accident."""
+        return round(min(_ENOUGH, max(_LEAST, len(self.letters) // 20)) / self.weight)
 
 
 class Search:
     """Looks for texts in one prompt; indexes it when the first text is not there as a whole."""
 
-    __slots__ = ("_alphabet", "_index", "_prompt")
+    __slots__ = ("_alphabet", "_index", "prompt")
 
     def __init__(self, prompt: Skeleton) -> None:
-        self._prompt = prompt
+        self.prompt = prompt
         self._alphabet = Alphabet("", [])
         self._index: PromptIndex | None = None
 
     def find(self, units: Sequence[Unit]) -> None:
         """Fill in where each unit, or parts of it, stand."""
-        letters = self._prompt.letters
+        letters = self.prompt.letters
         if len(letters) * len(units) <= _SEARCHED:
             for unit in units:
                 unit.whole = self._occurrences(unit.letters)
@@ -75,15 +79,15 @@ class Search:
         places, keys = self._alphabet.keys(text)
         for at, key in zip(places[:1], keys[:1], strict=True):
             starts = (place - at for place in self._index.places(key))
-            return [start for start in starts if start >= 0 and self._prompt.letters.startswith(text, start)]
+            return [start for start in starts if start >= 0 and self.prompt.letters.startswith(text, start)]
         return []
 
     def _occurrences(self, text: str) -> list[Block]:
-        letters = self._prompt.letters
+        letters = self.prompt.letters
         found: list[Block] = []
         at = letters.find(text)
         while at >= 0 and len(found) < _OCCURRENCES:
-            if len(text) >= _SHORT or self._prompt.stands_alone(at, at + len(text)):
+            if len(text) >= _SHORT or self.prompt.stands_alone(at, at + len(text)):
                 found.append(Block(0, len(text), at))
             at = letters.find(text, at + len(text))
         return found
