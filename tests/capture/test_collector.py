@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from ragtrace.capture import CapturedCall
+from ragtrace.capture import CapturedCall, UnwrittenCall
 from ragtrace.capture.collector import Collector, weigh
 from ragtrace.model import Passage
 from tests.capture.calls import TEXT, call
@@ -242,3 +242,18 @@ def test_weight_grows_with_the_text():
     )
 
     assert 50_000 < weigh(heavy) < 55_000
+
+
+def test_calls_are_written_on_the_thread_and_one_that_fails_is_left_out():
+    """A record that is made late is delivered in its place; one that fails, or comes to nothing, holds up no other."""
+    deliveries = Deliveries()
+    collector = _collector(deliveries)
+    whole = call()
+
+    def fail() -> CapturedCall:
+        raise ValueError("unreadable")
+
+    for write in (fail, lambda: whole, lambda: None):
+        collector.put(UnwrittenCall(write=write, size=10))
+
+    assert (collector.flush(10), deliveries.calls) == (True, [whole])
