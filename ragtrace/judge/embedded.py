@@ -114,12 +114,13 @@ class EmbeddedJudge:
 
 
 def _sources(delivery: Delivery) -> tuple[Source | None, Source | None]:
-    """Return what was received and what was withheld."""
+    """Return what was received, and whole the passages of which something was withheld.
+
+    Whole, since a cut may go through the very sentence that supports a claim.
+    """
     passages = list(enumerate(delivery.passages))
-    return (
-        read_source([(number, passage.received_text) for number, passage in passages]),
-        read_source([(number, passage.withheld_text) for number, passage in passages]),
-    )
+    withheld = [(number, p.passage.text) for number, p in passages if p.withheld_text.strip()]
+    return read_source([(number, p.received_text) for number, p in passages]), read_source(withheld)
 
 
 def _is_foreign(text: str, evidence: Evidence) -> bool:
@@ -146,9 +147,11 @@ def _undecided(sentences: Sequence[Sentence]) -> tuple[JudgedSentence, ...]:
 
 
 def _with_withheld(judged: JudgedSentence, beyond: JudgedSentence) -> JudgedSentence:
-    """Add to a reference sentence's claims the passages whose withheld text supports them."""
+    """Add to claims that received text does not support the passages that would, had they arrived whole."""
     claims = tuple(
-        replace(claim, withheld_evidence=other.evidence if other.verdict == "supported" else ())
+        replace(claim, withheld_evidence=other.evidence)
+        if claim.verdict != "supported" and other.verdict == "supported"
+        else claim
         for claim, other in zip(judged.claims, beyond.claims, strict=True)
     )
     return replace(judged, claims=claims)

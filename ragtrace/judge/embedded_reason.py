@@ -15,8 +15,6 @@ _MISPLACED: Final = 0.5
 
 def contradiction(claim: str, found: Comparison, evidence: Evidence) -> str | None:
     """Return what the closest evidence sentence says otherwise; None where it does not."""
-    if not found.best:
-        return None
     sentence = evidence.sentences[found.best[0]].text
     conflicts, values = found.conflicts, found.values
     if values["number_exchanged"] or values["name_exchanged"]:

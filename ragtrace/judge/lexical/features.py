@@ -34,7 +34,7 @@ class Comparison:
     conflicts: Conflicts
     """With the best sentence."""
     missing: tuple[str, ...]
-    """Keys of the claim that no passage has, weightiest first."""
+    """Keys of the claim's telling words that no passage has, weightiest first."""
 
 
 def compare(claim: str, evidence: Evidence, *, question: str = "") -> Comparison:
@@ -57,8 +57,13 @@ def compare(claim: str, evidence: Evidence, *, question: str = "") -> Comparison
         best=tuple(best),
         coverage=tuple(shares[number] for number in best),
         conflicts=conflicts,
-        missing=tuple(sorted(weights.keys() - evidence.where.keys(), key=lambda key: (-weights[key], key))),
+        missing=tuple(_missing(tokens, weights, evidence)),
     )
+
+
+def _missing(tokens: Iterable[Token], weights: dict[str, float], evidence: Evidence) -> list[str]:
+    keys = {token.key for token in tokens if token.kind != "stop"} - evidence.where.keys()
+    return sorted(keys, key=lambda key: (-weights[key], key))
 
 
 def _weigh(tokens: Iterable[Token], evidence: Evidence) -> dict[str, float]:
