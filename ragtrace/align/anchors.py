@@ -1,5 +1,6 @@
 """Places in a text chosen by its own letters, so that a copy has them at the same letters; found at C speed."""
 
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
@@ -15,8 +16,11 @@ _MOST_CHARS = 12
 """Anchor letters of a script at most; where they would have to be more, every n-th code is one."""
 DENSE = "\u2e80"
 """From here on a letter says as much as a few letters of an alphabet."""
+_DENSE_CODE = ord(DENSE)
 _LENGTH, _DENSE_LENGTH = 12, 5
 """Letters of a key, from the anchor on."""
+_BLOCK = 256
+"""Letters looked through at once for anchors of dense scripts; most blocks of a mixed text have none."""
 _BUCKET = 16
 """Places remembered of a key: text that repeats itself more often is boilerplate."""
 
@@ -24,7 +28,7 @@ _BUCKET = 16
 class Alphabet:
     """Which letters are anchors, for texts of any mix of scripts; `prompt` first, for it is indexed."""
 
-    __slots__ = ("_codes", "_dense", "_plain", "_step")
+    __slots__ = ("_has_dense", "_plain", "_step")
 
     def __init__(self, prompt: str, texts: Sequence[str]) -> None:
         share = _SMALL_SHARE if len(prompt) <= _SMALL else _SHARE
@@ -35,24 +39,29 @@ class Alphabet:
             scripts.setdefault(_script(char), []).append(char)
         chosen = [_chosen(chars, counts, share=share) for script, chars in scripts.items() if script >= 0]
         self._plain = "".join(chosen)
-        self._step = round(1 / share)
-        has_dense = -1 in scripts
-        self._dense = {char for char in set(prompt) if self._is_dense_anchor(char)} if has_dense else set()
+        self._step = round(1.2 / share)
+        self._has_dense = -1 in scripts
 
     def keys(self, letters: str) -> tuple[list[int], list[str]]:
         """Return the anchors of `letters`, ascending, and the letters from each on."""
         plain = _places(letters, self._plain)
         keys = [letters[at : at + _LENGTH] for at in plain]
-        if not self._dense:
+        if not self._has_dense or letters.isascii():
             return plain, keys
-        last = len(letters) - _DENSE_LENGTH + 1
-        dense = [at for at, char in enumerate(letters[:last]) if char in self._dense] if last > 0 else []
+        dense = self._dense_places(letters)
         both = [*zip(plain, keys, strict=True), *((at, letters[at : at + _DENSE_LENGTH]) for at in dense)]
         both.sort()
         return [at for at, _ in both], [key for _, key in both]
 
-    def _is_dense_anchor(self, char: str) -> bool:
-        return char >= DENSE and ord(char) % self._step == 0
+    def _dense_places(self, letters: str) -> list[int]:
+        places: list[int] = []
+        for start in range(0, max(0, len(letters) - _DENSE_LENGTH + 1), _BLOCK):
+            block = letters[start : start + _BLOCK]
+            if not block.isascii():
+                codes = array("I", block.encode("utf-32-le"))
+                step = self._step
+                places += [at for at, code in enumerate(codes, start) if not code % step and code >= _DENSE_CODE]
+        return places[: bisect_left(places, len(letters) - _DENSE_LENGTH + 1)]
 
 
 class PromptIndex:

@@ -33,17 +33,16 @@ class Unit:
     """What of it was received, once other passages had their say."""
     copies: int = 1
 
-    @property
-    def weight(self) -> float:
-        """How much a letter of this text says, beside one of an alphabet."""
+    weight: float = field(init=False)
+    """How much a letter of this text says, beside one of an alphabet."""
+    enough: int = field(init=False)
+    """Letters in a row that are no accident."""
+
+    def __post_init__(self) -> None:
         looked_at = self.letters[:_LOOKED_AT]
         dense = sum(char >= DENSE for char in looked_at) / max(1, len(looked_at))
-        return 1 + (_DENSITY - 1) * dense
-
-    @property
-    def enough(self) -> int:
-        """Letters in a row that are no accident."""
-        return round(min(_ENOUGH, max(_LEAST, len(self.letters) // 20)) / self.weight)
+        self.weight = 1 + (_DENSITY - 1) * dense
+        self.enough = round(min(_ENOUGH, max(_LEAST, len(self.letters) // 20)) / self.weight)
 
 
 class Search:
