@@ -1,6 +1,6 @@
 """Run a RAGAS metric through ragtrace's plug-in, on what the generator received rather than on what was retrieved.
 
-Needs `pip install -r requirements.txt`; ragtrace itself does not depend on RAGAS.
+Needs `pip install -r requirements.txt`; ragtrace itself does not depend on RAGAS. See README.md.
 """
 
 from ragas import SingleTurnSample
