@@ -1,12 +1,13 @@
 """What ragtrace asks of a Langfuse project."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
 from ragtrace.extract import ObservationRow
-from ragtrace.langfuse import border, observations, scores, write
+from ragtrace.langfuse import border, configs, observations, scores, write
+from ragtrace.langfuse.configs import ScoreConfig, ScoreShape
 from ragtrace.langfuse.connection import Connection, JsonObject, RetryPolicy
 from ragtrace.langfuse.observations import CallQuery, FetchedBatch
 from ragtrace.langfuse.scores import ScoreQuery, StoredScore
@@ -100,6 +101,10 @@ class LangfuseApi:
         send = write.write_arrays if server.takes_score_arrays else write.write_singly
         async for receipt in send(self.connection, outgoing):
             yield receipt
+
+    async def ensure_configs(self, shapes: Sequence[ScoreShape]) -> Mapping[str, ScoreConfig]:
+        """Return the score config of each name, creating those that are not there."""
+        return await configs.ensure_configs(self.connection, shapes)
 
     def read_scores(self, query: ScoreQuery) -> AsyncIterator[tuple[StoredScore, ...]]:
         """Yield pages of stored scores with comment, metadata and target, newest first."""

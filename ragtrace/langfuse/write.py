@@ -35,6 +35,8 @@ class ScoreRecord:
     environment: str | None = None
     comment: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    config_id: str | None = None
+    """Only of a config that the score fits: Langfuse drops any other score, and says 200."""
 
     def body(self) -> bytes:
         """Return the request body; a NaN raises ValueError rather than leave the process."""
@@ -49,6 +51,7 @@ class ScoreRecord:
             "environment": self.environment,
             "comment": self.comment,
             "metadata": dict(self.metadata),
+            "configId": self.config_id,
         }
         present = {key: value for key, value in content.items() if value is not None}
         return json.dumps(present, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from ragtrace.errors import BackendError
@@ -11,6 +11,7 @@ from ragtrace.judge import Judge, make_judge
 from ragtrace.langfuse import CallQuery, LangfuseApi, open_langfuse
 from ragtrace.metrics.own import OwnMetric
 from ragtrace.sampling.strata import Stratum
+from ragtrace.scorer.config_book import open_config_book
 from ragtrace.scorer.judging import choose_metrics, closing_judge
 from ragtrace.scorer.moments import parse_moment
 from ragtrace.scorer.preview import preview_calls
@@ -97,6 +98,11 @@ def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callab
     )
 
 
+async def with_configs(api: LangfuseApi, options: ScoringOptions) -> ScoringOptions:
+    """Return the options with the score configs of their metrics, created where there are none."""
+    return replace(options, configs=await open_config_book(api, options.metrics.names))
+
+
 def _sampling(settings: Settings, request: ScoreRequest) -> Sampling:
     """A trace that was asked for by name is scored whatever the sample says."""
     if request.trace_id:
@@ -120,6 +126,7 @@ async def run_score(
         if request.is_dry_run:
             work = _preview(parts, query=query, settings=settings, options=options, tally=tally)
         else:
+            options = await with_configs(parts.api, options)
             work = score_calls(parts.api, parts.judge, parts.state, query=query, options=options, tally=tally)
         return await summarise(work, tally, parts, window=request.window(), started=started)
 

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtrace import __version__
@@ -39,7 +39,12 @@ def score_id(trace_id: str, observation_id: str, name: str) -> str:
 
 
 def make_scores(
-    call: RagCall, results: Sequence[Score | Unscored], *, verdicts: Verdicts | None, draw: Draw
+    call: RagCall,
+    results: Sequence[Score | Unscored],
+    *,
+    verdicts: Verdicts | None,
+    draw: Draw,
+    config_id: Callable[[Score], str | None] = lambda score: None,
 ) -> CallScores | None:
     """Return what to write, or None where the outcome is pending: then nothing at all is written.
 
@@ -48,6 +53,7 @@ def make_scores(
         results: One a metric, `rag_outcome` among them.
         verdicts: What the judge found, if it was asked and answered.
         draw: How the call came into the sample.
+        config_id: Returns the score config to write a score with.
     """
     mark = next((r for r in results if r.name == RAG_OUTCOME and isinstance(r, Score)), None)
     if mark is None:
@@ -61,8 +67,8 @@ def make_scores(
         common["stratum"] = draw.stratum
     scores = [r for r in results if isinstance(r, Score) and r.name != RAG_OUTCOME and _is_storable(r)]
     return CallScores(
-        scores=tuple(_outgoing(call, score, {**score.metadata, **common}) for score in scores),
-        mark=_outgoing(call, mark, _mark_metadata({**mark.metadata, **common}, verdicts)),
+        scores=tuple(_outgoing(call, s, {**s.metadata, **common}, config_id=config_id(s)) for s in scores),
+        mark=_outgoing(call, mark, _mark_metadata({**mark.metadata, **common}, verdicts), config_id=config_id(mark)),
         outcome=str(mark.value),
     )
 
@@ -156,7 +162,9 @@ def _is_storable(score: Score) -> bool:
     return False
 
 
-def _outgoing(call: RagCall, score: Score, metadata: Mapping[str, JsonValue]) -> OutgoingScore:
+def _outgoing(
+    call: RagCall, score: Score, metadata: Mapping[str, JsonValue], *, config_id: str | None
+) -> OutgoingScore:
     trace_id, observation_id = call.trace_id or "", call.observation_id or ""
     record = ScoreRecord(
         id=score_id(trace_id, observation_id, score.name),
@@ -169,5 +177,6 @@ def _outgoing(call: RagCall, score: Score, metadata: Mapping[str, JsonValue]) ->
         environment=call.environment,
         comment=json_text.without_surrogates(score.comment)[:_LONGEST_COMMENT] if score.comment else None,
         metadata=json_text.clean_object(metadata),
+        config_id=config_id,
     )
     return OutgoingScore(id=record.id, body=record.body())

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from ragtrace.errors import BackendError
 from ragtrace.langfuse import CallQuery
-from ragtrace.scorer.command import Opened, ScoreRequest, opened, scoring_options, summarise
+from ragtrace.scorer.command import Opened, ScoreRequest, opened, scoring_options, summarise, with_configs
 from ragtrace.scorer.endpoints import serving
 from ragtrace.scorer.follow import Follower, Lookback, follow
 from ragtrace.scorer.moments import utc_now
@@ -35,7 +35,7 @@ async def run_follow(settings: Settings, request: ScoreRequest) -> None:
     """
     totals, stopping = Totals(), asyncio.Event()
     async with opened(settings, metric_names=request.metric_names or ()) as parts:
-        follower = _follower(parts, settings, request, stopping)
+        follower = await _follower(parts, settings, request, stopping)
 
         def note(tally: Tally, error: BackendError | None) -> None:
             _log_look(tally, error)
@@ -66,7 +66,7 @@ async def run_once(
     """
     started, tally = time.monotonic(), Tally()
     async with opened(settings, metric_names=request.metric_names or ()) as parts:
-        follower = _follower(parts, settings, request, asyncio.Event(), on_change)
+        follower = await _follower(parts, settings, request, asyncio.Event(), on_change)
         return await summarise(follower.look(tally), tally, parts, window="since the last look", started=started)
 
 
@@ -82,7 +82,7 @@ async def run_backfill(
     started, tally, now = time.monotonic(), Tally(), utc_now()
     whole = request.query(now)
     async with opened(settings, metric_names=request.metric_names or ()) as parts:
-        options = scoring_options(settings, request, on_change)
+        options = await with_configs(parts.api, scoring_options(settings, request, on_change))
         name = f"backfill since {request.since} until {request.until}"
         since = max(whole.since or now, parts.state.position(name) or whole.since or now)
 
@@ -103,7 +103,7 @@ def _slices(since: datetime, until: datetime) -> Iterator[CallQuery]:
         since = end
 
 
-def _follower(
+async def _follower(
     parts: Opened,
     settings: Settings,
     request: ScoreRequest,
@@ -111,11 +111,12 @@ def _follower(
     on_change: Callable[[Tally], None] = lambda tally: None,
 ) -> Follower:
     now = utc_now()
+    options = await with_configs(parts.api, scoring_options(settings, request, on_change))
     return Follower(
         parts.api,
         parts.judge,
         parts.state,
-        options=replace(scoring_options(settings, request, on_change), stopping=stopping),
+        options=replace(options, stopping=stopping),
         lookback=Lookback(
             overlap=timedelta(seconds=settings.scorer_overlap_seconds),
             late=timedelta(seconds=settings.scorer_late_seconds),

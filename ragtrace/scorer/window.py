@@ -12,6 +12,7 @@ from ragtrace.judge.base import Judge
 from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.metrics import rag_outcome
 from ragtrace.model import Score, Unscored
+from ragtrace.scorer.config_book import ConfigBook
 from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_call, untraced
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import CallReader, key_of
@@ -35,6 +36,7 @@ class ScoringOptions:
 
     metrics: MetricChoice = field(default_factory=MetricChoice)
     sampling: Sampling = field(default_factory=Sampling)
+    configs: ConfigBook = field(default_factory=ConfigBook)
     concurrency: int = 16
     """Most calls with a judge at one time."""
     tokens_per_hour: int | None = None
@@ -163,7 +165,9 @@ class _Run:
         if judged.verdicts:
             self._tally.count_judging(judged.verdicts)
         draw = self._options.sampling.draw(row)
-        scores = make_scores(call, judged.results, verdicts=judged.verdicts, draw=draw)
+        scores = make_scores(
+            call, judged.results, verdicts=judged.verdicts, draw=draw, config_id=self._options.configs.id_for
+        )
         if scores:
             self._judge_failures = 0
             self._sender.take(key_of(row), scores)
@@ -192,7 +196,9 @@ class _Run:
             Unscored(name=name, reason="too_long") for name in self._options.metrics.all_names
         ]
         draw = self._options.sampling.draw(row)
-        scores = make_scores(call, [rag_outcome(found)], verdicts=None, draw=draw)
+        scores = make_scores(
+            call, [rag_outcome(found)], verdicts=None, draw=draw, config_id=self._options.configs.id_for
+        )
         if scores:
             self._sender.take(key_of(row), scores)
         self.reader.release(key_of(row))

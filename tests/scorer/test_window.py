@@ -84,7 +84,7 @@ async def test_a_call_is_scored(tmp_path, state_path, emulate):
         "contradiction_rate": 0,
         "context_recall": 1,
         "retrieval_recall": 1,
-        "context_precision": 1,
+        "context_precision": 0.5,
         "context_delivery": 1,
         "rag_outcome": "scored",
     }
