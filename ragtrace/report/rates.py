@@ -13,7 +13,7 @@ from ragtrace.report.records import CallRecord
 from ragtrace.report.words import plural
 
 _BY_WORDING = (
-    "It goes by wording and is no language model: it finds what is invented, and misses much that is swapped or "
+    "It goes by wording and is no language model: it finds what is invented, and misses part of what is swapped or "
     "contradicted in the passages’ own words."
 )
 

@@ -57,7 +57,7 @@ VERDICTS: Mapping[str, str] = {
     "undecided": "undecided",
 }
 CAUSES: Mapping[Layer, tuple[str, str]] = {
-    "retrieval": ("Retrieval missed it", "Part of the reference stands in no retrieved passage."),
+    "retrieval": ("Retrieval fell short", "Part of the reference stands in no retrieved passage, or behind idle ones."),
     "delivery": ("Lost on the way", "Part of the reference was retrieved, but cut or dropped before the prompt."),
     "generation": ("The generator went beyond", "The answer says what no received passage says, or the opposite."),
     "relevancy": (

@@ -32,7 +32,7 @@ def test_losses_are_told_apart():
     assert find(judged(outcome, retrieval_recall=2 / 3, context_recall=1 / 3, faithfulness=0.0)) == (
         Finding(
             layer="retrieval",
-            text="Retrieval missed it. 1 of 3 claims of the reference stands in no retrieved passage.",
+            text="Retrieval fell short. 1 of 3 claims of the reference stands in no retrieved passage.",
         ),
         Finding(
             layer="delivery",
@@ -78,7 +78,7 @@ def test_faults_without_stored_claims_are_said_in_general():
     values = {"retrieval_recall": 0.5, "context_recall": 0.25, "contradiction_rate": 0.5, "answer_relevancy": 0.1}
 
     assert [f.text for f in find(judged(outcome, **values))] == [
-        "Retrieval missed it. Retrieval did not find what the reference says.",
+        "Retrieval fell short. Retrieval did not find what the reference says.",
         "Lost on the way. Retrieval found it, but it was cut or dropped before the prompt.",
         "The generator went beyond. The answer contradicts a passage that the generator received.",
         "Question not answered. The answer does not answer the question.",

@@ -174,8 +174,8 @@ def test_causes_keep_the_order_of_the_pipeline():
     assert report(contradicted(), refused()).causes == (
         CauseCount(
             layer="retrieval",
-            title="Retrieval missed it",
-            text="Part of the reference stands in no retrieved passage.",
+            title="Retrieval fell short",
+            text="Part of the reference stands in no retrieved passage, or behind idle ones.",
             calls=0,
         ),
         CauseCount(
