@@ -197,6 +197,37 @@ def report(
 
 
 @app.command()
+def calibrate(
+    labels: Annotated[Path, typer.Argument(help="JSON lines with 30 to 60 claims that people labelled.")],
+    out: Annotated[Path, typer.Option(help="File to write; RAGTRACE_JUDGE_CALIBRATION names it then.")],
+) -> None:
+    """Place the embedded judge's threshold where your own labels say."""
+    with _extra("score"):
+        from ragtrace.scorer.calibrating import run_calibrate
+    found = asyncio.run(run_calibrate(labels, out))
+    typer.echo(
+        f"{out}: threshold {found.log_odds:+.2f} from {found.labels} labels; balanced accuracy on them "
+        f"{found.before:.3f} before, {found.balanced_accuracy:.3f} now"
+    )
+
+
+@app.command()
+def consistency(
+    file: Annotated[Path, typer.Argument(help="JSON lines, as `ragtrace judge` takes them; at least 50.")],
+    judge_model: JudgeModel = None,
+    other_model: Annotated[str | None, typer.Option(help="Second judge; default: the same one again.")] = None,
+    concurrency: Concurrency = None,
+) -> None:
+    """Judge the same rows twice and say whether the judge is stable; exit code 1 where it is not."""
+    with _extra("score"):
+        from ragtrace.scorer.consistency import run_consistency
+    settings = load_settings(overrides={"judge_model": judge_model, "concurrency": concurrency})
+    found = asyncio.run(run_consistency(settings, file, other_model=other_model))
+    typer.echo(found.as_text())
+    sys.exit(0 if found.is_stable else 1)
+
+
+@app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo keeps its server's database and its report.")] = Path(
         ".ragtrace/demo"

@@ -1,0 +1,161 @@
+"""What `ragtrace consistency` does: judge the same rows twice and say whether the verdicts can be relied on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from ragtrace.errors import ConfigError
+from ragtrace.judge import judge_calls, make_judge
+from ragtrace.model import Claim, RagCall, Verdicts
+from ragtrace.scorer.rows import BadRow, parse_line
+from ragtrace.settings import Settings
+from ragtrace.stats import agreement
+
+STABLE_FROM: Final = 0.7
+FEWEST_ROWS: Final = 50
+_ORDER: Final = ("contradicted", "unsupported", "undecided", "supported")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consistency:
+    """How far two runs agree."""
+
+    judges: tuple[str, str]
+    rows: int
+    """Rows for which both runs have a share of supported claims."""
+    correlation: agreement.Correlation | None
+    """Of these shares; None where one run gives every row the same."""
+    share_alpha: float | None
+    verdict_alpha: float | None
+    flips: agreement.Share
+    """Sentences whose verdict differs."""
+    ties: float
+    """Rows that have the commonest share of the first run."""
+
+    @property
+    def is_stable(self) -> bool:
+        """The runs agree well enough to compare numbers."""
+        return self.correlation is not None and self.correlation.rho >= STABLE_FROM
+
+    def as_text(self) -> str:
+        """Return lines for people: figures first, then what to make of them."""
+        return "\n".join((*self._figures(), *self._warnings()))
+
+    def _figures(self) -> list[str]:
+        rho, flips = self.correlation, self.flips
+        return [
+            f"{self.rows} rows, judged by {self.judges[0]} and {self.judges[1]}",
+            "Spearman of the shares of supported claims: "
+            + (
+                f"{rho.rho:.3f}, 95 % interval {rho.low:.3f} to {rho.high:.3f}, p {rho.p:.2g}" if rho else "not defined"
+            ),
+            f"Krippendorff's alpha: {_shown(self.share_alpha)} for shares, {_shown(self.verdict_alpha)} for verdicts",
+            f"flip rate: {flips.value:.1%} of {flips.rows} sentences, interval {flips.low:.1%} to {flips.high:.1%}",
+            f"ties: {self.ties:.0%} of the rows have the commonest share",
+        ]
+
+    def _warnings(self) -> list[str]:
+        found = []
+        if self.rows < FEWEST_ROWS:
+            found.append(f"warning: {self.rows} rows; with fewer than {FEWEST_ROWS} these figures move a lot by chance")
+        if self.correlation is None:
+            found.append(
+                "warning: a run gives every row the same share, or there are fewer than four: no rank correlation"
+            )
+        elif self.correlation.includes_zero:
+            found.append("warning: too few samples: the interval includes 0")
+        elif not self.is_stable:
+            found.append(f"warning: the judge is not stable enough: {self.correlation.rho:.2f} is below {STABLE_FROM}")
+        return found
+
+
+def _shown(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.3f}"
+
+
+def read_calls(path: Path) -> list[RagCall]:
+    """Read the rows that `ragtrace judge` takes.
+
+    Raises:
+        ConfigError: the file or a row cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{path}: cannot be read ({exc}): name a file of JSON lines") from None
+    calls = []
+    for number, line in enumerate(lines, 1):
+        row = parse_line(line, number) if line.strip() else None
+        if isinstance(row, BadRow):
+            raise ConfigError(f"{path}:{number}: {row.problem}")
+        calls += [row] if row else []
+    return calls
+
+
+async def run_consistency(settings: Settings, path: Path, *, other_model: str | None = None) -> Consistency:
+    """Judge the rows of a file twice, the second time by another model if one is named.
+
+    Raises:
+        ConfigError: a setting is wrong, or the file cannot be read.
+    """
+    calls = read_calls(path)
+    second = settings.model_copy(update={"judge_model": other_model}) if other_model else settings
+    name, first_run = await _judge(settings, calls)
+    other_name, second_run = await _judge(second, calls)
+    return compare((name, other_name), first_run, second_run)
+
+
+async def _judge(settings: Settings, calls: Sequence[RagCall]) -> tuple[str, list[Verdicts | None]]:
+    """Judge with an empty state: a reply out of the cache is the same reply, not the same judgement."""
+    with TemporaryDirectory() as folder:
+        judge = make_judge(settings.model_copy(update={"state": Path(folder) / "state.sqlite"}))
+        try:
+            numbers = {id(call): number for number, call in enumerate(calls)}
+            found: list[Verdicts | None] = [None] * len(calls)
+            async for call, outcome in judge_calls(judge, calls, settings.concurrency):
+                found[numbers[id(call)]] = outcome if isinstance(outcome, Verdicts) else None
+        finally:
+            await judge.aclose()
+        return judge.model, found
+
+
+def compare(
+    judges: tuple[str, str], first: Sequence[Verdicts | None], second: Sequence[Verdicts | None]
+) -> Consistency:
+    """Return how far two runs over the same rows agree; rows without a share in either run are left out."""
+    both = [(a, b) for a, b in zip(first, second, strict=True) if a and b]
+    pairs = [(_share(a), _share(b)) for a, b in both]
+    shares = [(a, b) for a, b in pairs if a is not None and b is not None]
+    verdicts = [pair for a, b in both for pair in _sentence_pairs(a, b)]
+    return Consistency(
+        judges=judges,
+        rows=len(shares),
+        correlation=agreement.spearman([a for a, _ in shares], [b for _, b in shares]),
+        share_alpha=agreement.interval_alpha(shares),
+        verdict_alpha=agreement.nominal_alpha(verdicts),
+        flips=agreement.flip_rate([a for a, _ in verdicts], [b for _, b in verdicts]),
+        ties=agreement.share_of_ties([a for a, _ in shares]),
+    )
+
+
+def _share(verdicts: Verdicts) -> float | None:
+    """Return the share of the answer's decided claims that are supported."""
+    decided = [c for sentence in verdicts.answer for c in sentence.claims if c.verdict != "undecided"]
+    return fmean(claim.verdict == "supported" for claim in decided) if decided else None
+
+
+def _sentence_pairs(one: Verdicts, other: Verdicts) -> list[tuple[str, str]]:
+    """Return both runs' worst verdict on each sentence that both found claims in."""
+    others = {sentence.sentence.number: sentence.claims for sentence in other.answer}
+    return [
+        (_worst(sentence.claims), _worst(claims))
+        for sentence in one.answer
+        if sentence.claims and (claims := others.get(sentence.sentence.number))
+    ]
+
+
+def _worst(claims: Sequence[Claim]) -> str:
+    return min((claim.verdict for claim in claims), key=_ORDER.index)
