@@ -228,6 +228,21 @@ def consistency(
 
 
 @app.command()
+def promote(
+    below: Annotated[list[str], typer.Option(help="METRIC=NUMBER, e.g. faithfulness=0.5; may be repeated.")],
+    dataset: Annotated[str, typer.Option(help="Langfuse dataset; made if it is not there.")],
+    since: Annotated[str, typer.Option(help="How long ago (24h, 7d), or a date.")] = "24h",
+) -> None:
+    """Put answers with a score below a limit into a Langfuse dataset, each once."""
+    with _extra("score"):
+        from ragtrace.scorer import promote as promote_
+        from ragtrace.scorer.moments import parse_moment
+    start = parse_moment(since, option="--since", now=datetime.now(UTC))
+    work = promote_.run_promote(load_settings(), promote_.parse_limits(below), dataset=dataset, since=start)
+    typer.echo(asyncio.run(work).as_text(dataset))
+
+
+@app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo keeps its server's database and its report.")] = Path(
         ".ragtrace/demo"

@@ -1,0 +1,67 @@
+"""Keep calls as items of a Langfuse dataset."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragtrace.langfuse import wire
+from ragtrace.langfuse.connection import Connection, JsonObject
+from ragtrace.model import JsonValue
+
+_DATASETS = "api/public/v2/datasets"
+_ITEMS = "api/public/dataset-items"
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetItem:
+    """An item that comes from a call."""
+
+    id: str
+    """The same for the same call and dataset: Langfuse changes an item of a known id and adds none."""
+    input: Mapping[str, JsonValue]
+    expected_output: str | None
+    metadata: Mapping[str, JsonValue]
+    trace_id: str
+    observation_id: str
+
+    def body(self, dataset: str) -> bytes:
+        """Return the request that adds the item to a dataset."""
+        content: dict[str, JsonValue] = {
+            "datasetName": dataset,
+            "id": self.id,
+            "input": dict(self.input),
+            "expectedOutput": self.expected_output,
+            "metadata": dict(self.metadata),
+            "sourceTraceId": self.trace_id,
+            "sourceObservationId": self.observation_id,
+        }
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+
+
+async def ensure_dataset(connection: Connection, name: str) -> None:
+    """Create a dataset; one that is there keeps what it has."""
+    await connection.post("create a dataset", _DATASETS, json.dumps({"name": name}).encode())
+
+
+async def item_ids(connection: Connection, dataset: str) -> frozenset[str]:
+    """Return the ids of the items of a dataset that are not archived."""
+    found: set[str] = set()
+    number = 1
+    while True:
+        query: dict[str, str | int | None] = {"datasetName": dataset, "page": number, "limit": _PAGE}
+        reply = await connection.get("read a dataset", _ITEMS, query)
+        ids, _ = wire.page(connection, "read a dataset", reply, _id)
+        found |= set(ids)
+        if len(ids) < _PAGE:
+            return frozenset(found)
+        number += 1
+
+
+async def add_item(connection: Connection, dataset: str, item: DatasetItem) -> None:
+    """Add an item to a dataset that is there."""
+    await connection.post("add to a dataset", _ITEMS, item.body(dataset))
+
+
+def _id(item: JsonObject) -> str:
+    return wire.text(item["id"])
