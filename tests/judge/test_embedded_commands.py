@@ -5,7 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from ragtrace.cli import app
 from ragtrace.errors import ConfigError
 from ragtrace.judge.embedded import EmbeddedJudge
 from ragtrace.judge.embedded_calibration import load_calibration
@@ -181,3 +183,24 @@ def test_a_stable_judge_gets_no_warning():
             "ties: 50% of the rows have the commonest share",
         ],
     )
+
+
+def test_the_calibrate_command_says_what_changed(tmp_path):
+    """One line names the file, the threshold and the accuracy before and now."""
+    claims = [ROW["claims"][0], {"text": "The CEO left.", "supported": False}]
+    labels = write(tmp_path / "labels.jsonl", [{**ROW, "claims": claims}] * 20)
+    out = tmp_path / "calibration.json"
+
+    result = CliRunner().invoke(app, ["calibrate", str(labels), "--out", str(out)])
+
+    assert (result.exit_code, result.stdout) == (
+        0,
+        f"{out}: threshold +0.00 from 40 labels; balanced accuracy on them 1.000 before, 1.000 now\n",
+    )
+
+
+def test_the_consistency_command_fails_where_nothing_is_shown(tmp_path):
+    """Two rows do not show that a judge is stable: exit code 1."""
+    result = CliRunner().invoke(app, ["consistency", str(write(tmp_path / "rows.jsonl", CALLS))])
+
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (1, "2 rows, judged by lexical-v1 and lexical-v1")
