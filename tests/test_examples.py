@@ -81,6 +81,7 @@ def test_own_metrics_stand_beside_ours():
     ]
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(find_spec("ragas") is None, reason="the example installs RAGAS from its own requirements.txt")
 def test_a_ragas_metric_gives_the_number_of_ours():
     """RAGAS, run through the plug-in on the received texts, agrees with ragtrace's own arithmetic."""
