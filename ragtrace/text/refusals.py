@@ -31,7 +31,7 @@ _ENGLISH = (
     rf"\b{_SOURCE}\b{_ANY}{{0,40}}\b(?:lacks?|(?:is|are) (?:insufficient|not sufficient|silent)"
     r"|(?:contains?|ha(?:s|ve)|gives?|provides?|makes?|includes?) no (?:\w+ )?"
     r"(?:information|mention|details?|data|answer|reference))",
-    rf"\b(?:not|never|nowhere|n['’]t) (?:\w+ )?{_TOLD} (?:\w+ )?(?:in|by|within|from) (?:\w+ ){{0,3}}{_SOURCE}\b",
+    rf"(?:\b(?:not|never|nowhere)|n['’]t) (?:\w+ )?{_TOLD} (?:\w+ )?(?:in|by|within|from) (?:\w+ ){{0,3}}{_SOURCE}\b",
     r"\bthere(?: is|['’]s| are| was) (?:no|not enough|insufficient|not any) (?:\w+ ){0,3}"
     r"(?:information|mention|details?|evidence|indication)\b",
     r"^(?:no|not enough|insufficient) (?:\w+ ){0,2}(?:information|data|details?|context|answer)\b"

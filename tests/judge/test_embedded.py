@@ -128,6 +128,24 @@ def test_the_reason_names_what_differs(answer, passage, reason):
     assert [claim.reason for claim in found.answer[0].claims] == [reason]
 
 
+@pytest.mark.parametrize(
+    ("answer", "passages"),
+    [
+        (
+            "入职满一年的员工每年有5天带薪年假，须提前三个工作日申请。",
+            (
+                "员工入职满一年后，每年享有5天带薪年假；满十年后为10天。",
+                "年假须提前三个工作日在系统中申请，由直属主管批准。",
+            ),
+        ),
+        ("Das Tor öffnet um 6 Uhr.", ("Das Tor öffnet um 06:00 Uhr.", "Hunde sind erlaubt.")),
+    ],
+)
+def test_a_number_from_another_sentence_is_no_contradiction(answer, passages):
+    """A claim may join two passages, and an hour may be written in two ways."""
+    assert verdicts(answer, *passages) == ["supported"]
+
+
 def test_a_short_answer_is_held_against_the_place_its_question_is_about():
     """ "30 s" stands in the passages, but is no answer to how long the warranty is."""
     question = "How long is the warranty?"
@@ -191,6 +209,11 @@ def test_refusals_are_told():
     found = judge(call(answer="I don't know.", delivery=received(*PASSAGES)))
 
     assert (found.refused, found.answer[0].claims) == (True, ())
+
+
+def test_a_passive_refusal_is_told():
+    """ "isn't stated in the text" declines as "is not stated" does."""
+    assert judge(call(answer="The answer isn't stated in the text.", delivery=received(*PASSAGES))).refused
 
 
 def test_withheld_text_supports_reference_sentences_only():

@@ -15,6 +15,8 @@ _REACH: Final = 5
 _WIDEST_SLOT: Final = 8
 """Most tokens between two shared ones that still count as one exchanged expression."""
 _TELLING: Final = 0.3
+_SHARED: Final = 3
+"""Words around a number that another sentence must share for the number to be taken from there."""
 _PASSIVE = re.compile(r"\b(?:by|was|were|von|wurden?)\b|被|由|によ|れた|られ", re.IGNORECASE)
 _FREE_ORDER: Final = frozenset({"ru", "uk", "be", "pl", "cs", "de", "fi", "hu", "tr"})
 """Languages that tell by endings who did what to whom, so that the order of names says nothing."""
@@ -88,10 +90,19 @@ def _exchanges(
             continue
         slot = [other for other in _slot(i, places, others) if _is_telling(other) and other.key not in keys]
         alike = [other for other in slot if other.kind == token.kind]
+        if token.kind == "number" and _is_said_elsewhere(i, tokens, evidence, number=number):
+            continue
         if alike or (slot and token.kind != "number"):
             instead = (alike or slot)[0]
             found.append(Exchange(token=token, instead=instead, is_elsewhere=token.key in evidence.where))
     return found
+
+
+def _is_said_elsewhere(i: int, tokens: Sequence[Token], evidence: Evidence, *, number: int) -> bool:
+    """Tell whether another sentence has the number among the claim's words: a claim may join two sentences."""
+    near = {token.key for token in tokens[max(0, i - _REACH) : i + 1 + _REACH] if _is_telling(token)} - {tokens[i].key}
+    others = (n for n in evidence.where.get(tokens[i].key, ()) if n != number)
+    return any(len(near & evidence.sentences[n].keys) >= _SHARED for n in others)
 
 
 def _is_telling(token: Token) -> bool:

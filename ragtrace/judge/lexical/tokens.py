@@ -28,6 +28,8 @@ _GROUPED = re.compile(r"\d{1,3}(?:[,.]\d{3})+")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 
 STOP_WEIGHT: Final = 0.08
+_FULL_HOUR: Final = re.compile(r"0?(\d{1,2}):00")
+"""06:00 and 6 are the same hour."""
 _STEM: Final = 5
 """Letters that two forms of a word have in common; measured: fewer or more of them agree less with people."""
 _PAIR_WEIGHTS: Final = (1.0, 0.35, 0.1)
@@ -75,6 +77,8 @@ def keys_of(word: str) -> frozenset[str]:
 @lru_cache(maxsize=20_000)
 def _number(word: str) -> Token:
     word = word.rstrip("%")
+    if hour := _FULL_HOUR.fullmatch(word):
+        word = hour[1]
     if _GROUPED.fullmatch(word):
         word = re.sub("[,.]", "", word)
     return Token(word.replace(",", ".") if _DECIMAL_COMMA.fullmatch(word) else word, 1.6, "number")
