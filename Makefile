@@ -6,7 +6,7 @@ DATA ?=
 JUDGE ?=
 MODEL ?=
 
-.PHONY: demo test check format bench bench-capture bench-align bench-judge agreement seeds soak test-examples screens clean help
+.PHONY: demo test check format bench bench-capture bench-align bench-judge bench-scorer agreement seeds soak test-examples screens clean help
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,7 +39,7 @@ format: $(STAMP)  ## Format and fix.
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: bench-align bench-judge bench-capture  ## All benchmarks.
+bench: bench-align bench-judge bench-scorer bench-capture  ## All benchmarks.
 
 bench-capture: $(STAMP)  ## What capture costs the application, beside other handlers.
 	@$(BIN)/python benchmarks/capture.py
@@ -49,6 +49,9 @@ bench-align: $(STAMP)  ## How well and how fast passages are found in prompts.
 
 bench-judge: $(STAMP)  ## Calls, tokens, throughput and faults of the judge.
 	@$(BIN)/python benchmarks/judge.py
+
+bench-scorer: $(STAMP)  ## Write-back, requests under a rate limit, and memory of the scorer.
+	@$(BIN)/python benchmarks/scorer.py
 
 agreement: $(STAMP)  ## DATA=dir [JUDGE=endpoint MODEL=name]: a judge against human labels.
 	@$(BIN)/python benchmarks/agreement.py $(if $(DATA),--data $(DATA)) $(if $(JUDGE),--judge $(JUDGE)) $(if $(MODEL),--model $(MODEL))

@@ -17,6 +17,8 @@ ARRAYS_SINCE = (4, 59)
 BODY_BYTES = 900_000
 """Langfuse refuses bodies of more than 1 MB."""
 _SINGLE_POSTS = 48
+"""Requests in flight."""
+_SINGLES_A_RECEIPT = 960
 _PATH = "api/public/scores"
 
 
@@ -92,18 +94,35 @@ async def write_arrays(connection: Connection, scores: Sequence[OutgoingScore]) 
 
 async def write_singly(connection: Connection, scores: Sequence[OutgoingScore]) -> AsyncIterator[WriteReceipt]:
     """Post one score a request, many at a time (before 4.59); yield what became of each group."""
-    for start in range(0, len(scores), _SINGLE_POSTS):
-        group = scores[start : start + _SINGLE_POSTS]
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(_write_one(connection, score)) for score in group]
-        outcomes = list(zip(group, (task.result() for task in running), strict=True))
+    for start in range(0, len(scores), _SINGLES_A_RECEIPT):
+        group = scores[start : start + _SINGLES_A_RECEIPT]
+        outcomes = await _write_group(connection, group)
         yield WriteReceipt(
             accepted=tuple(score.id for score, error in outcomes if error is None),
-            rejected=tuple((s.id, str(error)) for s, error in outcomes if isinstance(error, ContentRefused)),
+            rejected=tuple((score.id, str(error)) for score, error in outcomes if isinstance(error, ContentRefused)),
         )
         for _, error in outcomes:
             if error and not isinstance(error, ContentRefused):
                 raise error
+
+
+async def _write_group(
+    connection: Connection, group: Sequence[OutgoingScore]
+) -> list[tuple[OutgoingScore, BackendError | None]]:
+    """Post until all are through or Langfuse is away; a post that is being retried holds up no other."""
+    waiting, outcomes = iter(group), dict[str, BackendError | None]()
+
+    async def work() -> None:
+        for score in waiting:
+            error = await _write_one(connection, score)
+            outcomes[score.id] = error
+            if error and not isinstance(error, ContentRefused):
+                return
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(_SINGLE_POSTS):
+            tasks.create_task(work())
+    return [(score, outcomes[score.id]) for score in group if score.id in outcomes]
 
 
 def batches(scores: Iterable[OutgoingScore]) -> Iterator[tuple[OutgoingScore, ...]]:
