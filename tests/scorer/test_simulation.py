@@ -40,6 +40,7 @@ async def test_each_sampled_call_ends_with_one_score_a_metric(local_langfuse, tm
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 async def test_twenty_thousand_calls(local_langfuse, tmp_path):
     """The same over a day's worth of calls."""
     simulation = await simulate(local_langfuse, tmp_path, number=3, looks=200, calls_a_look=100)
@@ -92,6 +93,7 @@ def test_killed_in_the_middle(local_langfuse, tmp_path):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_killed_fifty_times(local_langfuse, tmp_path):
     """The same, fifty times at points that a seed draws."""
     kill_again_and_again(local_langfuse, tmp_path, kills=50, number=2)

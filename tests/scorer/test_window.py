@@ -1,10 +1,12 @@
 """Scoring a window of calls against a real server on loopback."""
 
+import json
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 from opentelemetry import context as otel_context
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY
@@ -377,6 +379,53 @@ async def test_a_refused_score_leaves_the_call_unmarked(local_langfuse, state_pa
     assert adds_up(tally)
     assert again.already_scored == 2
     assert "rag_outcome" not in values(local_langfuse, 0)
+
+
+class Odd(httpx.AsyncBaseTransport):
+    """Hides the content of one call and finds that of another too large, as Langfuse Cloud does."""
+
+    def __init__(self) -> None:
+        self._inner = httpx.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        reply = await self._inner.handle_async_request(request)
+        content = json.loads(await reply.aread())
+        await reply.aclose()
+        if "io" in request.url.params.get("fields", ""):
+            content["data"] = [row for row in content["data"] if row["traceId"] != trace_id(1)]
+            if any(row["traceId"] == trace_id(0) for row in content["data"]):
+                return httpx.Response(413, text="Response too large", request=request)
+        return httpx.Response(reply.status_code, json=content, request=request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def test_calls_that_cannot_be_read_hold_up_nobody(local_langfuse, state_path):
+    """One that is too large even alone is marked so, one that is not there yet is pending, the others are scored."""
+    seed(local_langfuse, many(4))
+    tally = Tally()
+    connection = Connection(
+        local_langfuse.base_url,
+        public_key=local_langfuse.public_key,
+        secret_key=local_langfuse.secret_key,
+        policy=QUICK,
+        transport=Odd(),
+    )
+
+    with StateFile(state_path, project="p") as state:
+        async with LangfuseApi(connection) as api:
+            await score_calls(
+                api, ExactJudge(), state, query=CallQuery(), options=ScoringOptions(concurrency=2), tally=tally
+            )
+
+    assert (tally.scored, tally.unscored, tally.pending) == (
+        2,
+        Counter({"too_long": 1}),
+        Counter({"incomplete_capture": 1}),
+    )
+    assert adds_up(tally)
+    assert values(local_langfuse, 0) == {"rag_outcome": "too_long"}
 
 
 async def test_wrong_keys_start_nothing(local_langfuse, state_path):
