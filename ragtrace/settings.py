@@ -58,8 +58,6 @@ class StratumSettings(BaseModel):
     latency_over_seconds: float | None = Field(default=None, ge=0)
     delivery_below: float | None = Field(default=None, ge=0, le=1)
     """Share of retrieved passages of which something was received."""
-    answer_longer_than: int | None = Field(default=None, ge=0)
-    """In characters."""
 
 
 def _alias(name: str) -> Any:

@@ -15,8 +15,6 @@ class CallFacts:
     latency_seconds: float | None = None
     delivery: float | None = None
     """Share of the retrieved passages that were received at least in part, 0-1."""
-    answer_length: int | None = None
-    """In characters."""
     marks: tuple[str, ...] = ()
     """Suspicions of capture."""
 
@@ -38,7 +36,6 @@ class Stratum:
     is_error: bool | None = None
     latency_over_seconds: float | None = None
     delivery_below: float | None = None
-    answer_longer_than: int | None = None
 
     def holds(self, facts: CallFacts) -> bool:
         """Tell whether a call is of this kind; what is not known of a call is not so."""
@@ -50,7 +47,6 @@ class Stratum:
                 not self.marks or not set(self.marks).isdisjoint(facts.marks),
                 self.is_error is None or facts.is_error == self.is_error,
                 _is_over(facts.latency_seconds, self.latency_over_seconds),
-                _is_over(facts.answer_length, self.answer_longer_than),
                 self.delivery_below is None or (facts.delivery is not None and facts.delivery < self.delivery_below),
             )
         )
