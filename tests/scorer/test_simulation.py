@@ -14,7 +14,7 @@ import pytest
 
 from ragtrace.local.in_thread import LocalLangfuse
 from tests.scorer.simulation import Simulation
-from tests.seed import SeedCall, seed, stored_scores
+from tests.seed import SeedCall, seed, stored_scores, trace_id
 
 
 async def simulate(server: LocalLangfuse, folder: Path, *, number: int, looks: int, calls_a_look: int) -> Simulation:
@@ -65,11 +65,11 @@ def kill_again_and_again(server: LocalLangfuse, folder: Path, *, kills: int, num
     for kill in range(kills):
         first = kill * 200
         seed(server, [SeedCall(number=first + n, started_at=now - timedelta(seconds=n)) for n in range(200)])
-        written = len(stored_scores(server)) + random.randrange(1, 600)
+        watched = trace_id(first + random.randrange(200))
         with subprocess.Popen([*command, "--follow"], env=variables, cwd=folder, stderr=subprocess.DEVNULL) as process:
             given_up = time.monotonic() + 60
-            while len(stored_scores(server)) < written and process.poll() is None and time.monotonic() < given_up:
-                time.sleep(0.02)
+            while not stored_scores(server, traceId=watched) and time.monotonic() < given_up:
+                time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
     subprocess.run([*command, "--json"], env=variables, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
