@@ -9,7 +9,7 @@ _PROBE = 8
 """Letters by which a passage is found again behind a small obstacle."""
 _OBSTACLE = 48
 """Letters that an obstacle in the prompt has at most."""
-_SKIPS = (0, 3, 6, 12, 24)
+_SKIPS = (0, 3, 6, 9, 12, 24)
 """Letters of the passage that an obstacle may have replaced."""
 _EDGE = 3
 _FILLED = 12

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _ESCAPE = re.compile(
-    r"\\+(?:u([dD][89abAB][0-9a-fA-F]{2})\\+u([dD][c-fC-F][0-9a-fA-F]{2})"
+    # A run of backslashes is taken from its start and as a whole, or long runs would be quadratic.
+    r"(?<!\\)\\++(?:u([dD][89abAB][0-9a-fA-F]{2})\\++u([dD][c-fC-F][0-9a-fA-F]{2})"
     r"|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|[nrtbfv])"
     # Escaping twice turns & into &amp;, so one entity may carry any number of them.
     r"|&(?:amp;)*((?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"

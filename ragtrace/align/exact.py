@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtrace.align.find import Finder
-from ragtrace.align.skeleton import Form
+from ragtrace.align.skeleton import Form, has_letters
 from ragtrace.align.spans import Stretch, gaps
 from ragtrace.model import TextSpan
 
@@ -48,7 +48,7 @@ class Prompt:
     def find(self, passage: int, text: str, form: Form) -> tuple[Find, ...]:
         """Return where the passage stands: whole, else its longest beginning and end."""
         letters = form.letters
-        if not letters:
+        if not has_letters(letters):
             return ()
         at, length = self.finder.beginning(letters)
         if length == len(letters):

@@ -1,0 +1,154 @@
+"""What the thorough search makes of a prompt."""
+
+import json
+
+from ragtrace.align import full
+from ragtrace.model import Delivery, Passage
+
+TEXT = (
+    "The station is covered for 36 months, counted from the invoice date. Batteries are covered for 24 months. "
+    "A repair within the warranty is free of charge, and so is the way back to the customer. Damage by lightning "
+    "is not covered, and neither is damage by animals, unless the guard was mounted as the manual shows it. "
+    "Before you send a device in, ask for a return number in the customer portal; parcels without one are stored "
+    "for 30 days and sent back at your expense. The repair itself takes ten working days in Bristol and twenty in "
+    "Almaty, because spare parts travel by road. Loan devices are free during a repair under warranty."
+)
+OTHER = (
+    "Every employee has 28 days of leave a year. Up to five of them may be carried over, if that was agreed with "
+    "the manager in writing. Days that were not taken by the end of March are lost. Parents can take another ten "
+    "days for a sick child and are paid in full, as long as a doctor has signed the form."
+)
+
+
+def _passages(*texts: str) -> list[Passage]:
+    return [Passage(text=text, rank=n) for n, text in enumerate(texts)]
+
+
+def _labels(delivery: Delivery) -> list[str]:
+    return [placed.kind or placed.status for placed in delivery.passages]
+
+
+def _version(text: str) -> str:
+    """Another version of a text: every fifth word differs."""
+    return " ".join("otherwise" if n % 5 == 4 else word for n, word in enumerate(text.split()))
+
+
+def test_the_version_that_was_sent_is_named():
+    """Of two versions of a text, the one that was sent is full and the other absent, in either order."""
+    version = _version(TEXT)
+
+    for sent, labels in ((TEXT, ["full", "absent"]), (version, ["absent", "full"])):
+        assert _labels(full(_passages(TEXT, version), [json.dumps(sent)])) == labels
+
+
+def test_both_versions_are_found_where_both_were_sent():
+    """Two versions of a text that were both sent are both full, each at its place."""
+    version = _version(TEXT)
+
+    delivery = full(_passages(TEXT, version), [f"[1] {version}\n\n[2] {TEXT}"])
+
+    assert _labels(delivery) == ["full", "full"]
+    assert delivery.prompt_order == (1, 0)
+
+
+def test_a_version_with_one_more_sentence_is_absent():
+    """A longer version does not count as received because the shorter one was sent."""
+    delivery = full(_passages(OTHER, f"{OTHER} This was decided in May."), [f"Context: {OTHER} Question: why?"])
+
+    assert _labels(delivery) == ["full", "absent"]
+
+
+def test_neighbours_share_what_they_overlap_by():
+    """A dropped chunk received the ends that its neighbours brought."""
+    chunks = [TEXT[:300], TEXT[240:520], TEXT[460:]]
+
+    outer = full(_passages(*chunks), [f"{chunks[0]}\n\n{chunks[2]}"])
+    inner = full(_passages(*chunks), [chunks[1]])
+
+    assert _labels(outer) == ["full", "fragments", "full"]
+    assert _labels(inner) == ["tail", "full", "head"]
+    assert inner.passages[0].received_text == TEXT[240:300]
+
+
+def test_boilerplate_of_every_passage_is_no_receipt():
+    """A header that all passages share does not make a dropped passage received."""
+    header = "Aldermoor handbook, internal, version of March. Do not pass on to customers or partners.\n"
+
+    delivery = full(_passages(header + TEXT, header + OTHER), [f"{header}{OTHER}"])
+
+    assert _labels(delivery) == ["absent", "full"]
+
+
+def test_chunks_in_any_order_are_fragments():
+    """A passage that was cut into chunks again is received as the chunks that were sent."""
+    delivery = full(_passages(TEXT, OTHER), [f"[1] {TEXT[420:610]}\n\n[2] {OTHER}\n\n[3] {TEXT[:180]}"])
+
+    placed = delivery.passages[0]
+    assert _labels(delivery) == ["fragments", "full"]
+    assert [(s.passage_start, s.passage_end) for s in placed.spans] == [(0, 179), (420, 610)]
+    assert placed.spans[0].prompt_start > placed.spans[1].prompt_start
+
+
+def test_a_shuffled_passage_is_full_in_several_spans():
+    """A passage of which all chunks were sent is full; its spans tell where each stands."""
+    delivery = full(_passages(TEXT), [f"{TEXT[330:]}\n\n{TEXT[:330]}"])
+
+    assert _labels(delivery) == ["full"]
+    assert [(s.passage_start, s.passage_end) for s in delivery.passages[0].spans] == [(0, 330), (330, len(TEXT))]
+
+
+def test_words_of_the_question_are_no_receipt():
+    """A question that shares a phrase with an absent passage does not make it received."""
+    delivery = full(_passages(TEXT, OTHER), [f"{OTHER}\n\nWhat if damage by lightning is not covered by the guard?"])
+
+    assert _labels(delivery) == ["absent", "full"]
+
+
+def test_masks_are_bridged():
+    """Words that a filter replaced do not break a passage up; what they hid counts as received."""
+    masked = TEXT.replace("customer", "[REDACTED]").replace("Bristol", "█████").replace("lightning", "***")
+
+    assert _labels(full(_passages(TEXT), [masked])) == ["full"]
+
+
+def test_an_ellipsis_is_not_bridged():
+    """What an ellipsis stands for is missing, however short it is."""
+    cut = f"{OTHER[:120]} … {OTHER[160:]}"
+
+    placed = full(_passages(OTHER), [cut]).passages[0]
+
+    assert (placed.kind, len(placed.spans)) == ("head", 1) or placed.kind == "fragments"
+    assert placed.coverage < 0.95
+
+
+def test_short_passages_are_found_where_they_stand_alone():
+    """A passage of a word is received where it stands as a word."""
+    delivery = full(_passages("no", "Bristol", "42"), ["Do you know?\n- Bristol\n- 142"])
+
+    assert _labels(delivery) == ["absent", "full", "absent"]
+
+
+def test_identical_passages_are_received_together():
+    """A passage that was retrieved twice was received twice."""
+    assert _labels(full(_passages(OTHER, OTHER), [OTHER[:180]])) == ["head", "head"]
+
+
+def test_copies_are_counted_where_they_stand_whole():
+    """A passage that stands in the prompt twice has two copies, and both are explained."""
+    delivery = full(_passages(TEXT), [json.dumps([TEXT, TEXT])])
+
+    assert [placed.copies for placed in delivery.passages] == [2]
+    assert delivery.unknown_spans == ()
+
+
+def test_blank_passages_are_absent():
+    """A passage without letters or digits is absent, whatever the prompt."""
+    assert _labels(full(_passages("", " \n", "***"), ["*** \n"])) == ["absent"] * 3
+    assert full([], []) == Delivery()
+
+
+def test_parts_of_a_prompt_are_counted_with_the_newline_between_them():
+    """Offsets run over the parts joined with a newline."""
+    placed = full(_passages(OTHER), ["ab", "", OTHER]).passages[0]
+
+    assert (placed.spans[0].prompt_start, placed.spans[0].prompt_end) == (4, 4 + len(OTHER.rstrip(".")))

@@ -1,0 +1,138 @@
+"""What is placed in the application, at little cost and for certain."""
+
+import pytest
+
+from ragtrace.align import quick
+from ragtrace.model import Delivery, Passage, PassageDelivery, TextSpan
+
+WARRANTY = (
+    "The station is covered for 36 months, counted from the invoice date.\nBatteries are covered for 24 months. "
+    "A repair within the warranty is free of charge, and so is the way back to the customer.\n\nDamage by lightning "
+    "is not covered, and neither is damage by animals, unless the guard was mounted as the manual shows it."
+)
+LEAVE = (
+    "Every employee has 28 days of leave a year. Up to five of them may be carried over, if that was agreed with "
+    "the manager in writing.\nDays that were not taken by the end of March are lost. Parents can take another ten "
+    "days for a sick child and are paid in full, as long as a doctor has signed the form."
+)
+TRAVEL = (
+    "Journeys of more than four hours are made by train. Use of your own car is paid with 45 pence a mile, if the "
+    "travel desk agreed.\nReceipts must be uploaded within 30 days, or the claim expires and nothing is paid back."
+)
+
+
+def _passages(*texts: str) -> list[Passage]:
+    return [Passage(text=text, rank=n) for n, text in enumerate(texts)]
+
+
+def _labels(delivery: Delivery) -> list[str]:
+    return [placed.kind or placed.status for placed in delivery.passages]
+
+
+def test_whole_passages_are_placed_with_their_spans():
+    """A passage that stands in the prompt is full, and its span says where."""
+    (passage,) = _passages(WARRANTY)
+
+    delivery = quick([passage], ["Context:", f"[1] {WARRANTY}\n\nWhy?"])
+
+    span = TextSpan(passage_start=0, passage_end=len(WARRANTY), prompt_start=13, prompt_end=13 + len(WARRANTY))
+    assert delivery == Delivery(
+        passages=(PassageDelivery(passage=passage, status="full", coverage=1.0, spans=(span,)),),
+        prompt_order=(0,),
+        unknown_spans=((0, 12), (13 + len(WARRANTY) + 2, 13 + len(WARRANTY) + 6)),
+    )
+
+
+@pytest.mark.parametrize("is_collapsed", [False, True])
+def test_heads_tails_and_missing_passages_are_told_apart(is_collapsed: bool):
+    """A cut passage is a head or a tail, a passage that left no trace is absent, with or without its line breaks."""
+    head, tail = WARRANTY[:150], LEAVE[-160:]
+    if is_collapsed:
+        head, tail = " ".join(head.split()), " ".join(tail.split())
+
+    delivery = quick(_passages(WARRANTY, LEAVE, TRAVEL), [f"[1] {tail}\n[2] {head}\n\nWhy?"])
+
+    assert _labels(delivery) == ["head", "tail", "absent"]
+    assert delivery.prompt_order == (1, 0)
+    assert [placed.received_text.split() for placed in delivery.passages] == [head.split(), tail.split(), []]
+
+
+def test_both_ends_of_a_passage_are_fragments():
+    """A passage cut in its middle keeps both ends as fragments."""
+    delivery = quick(_passages(WARRANTY), [f"{WARRANTY[:100]} … {WARRANTY[-110:]}"])
+
+    assert _labels(delivery) == ["fragments"]
+    assert delivery.passages[0].received_text == f"{WARRANTY[:100]}\n[…]\n{WARRANTY[-110:]}"
+
+
+def test_what_is_not_certain_is_undetermined():
+    """A passage that may be there in pieces, or in other words, is left to the thorough search."""
+    pieces = f"{WARRANTY[120:180]} ... {WARRANTY[20:70]}"
+    summary = "Stations: 36 months, batteries: 24. " * 8
+
+    assert _labels(quick(_passages(WARRANTY), [pieces])) == ["undetermined"]
+    assert _labels(quick(_passages(WARRANTY), [summary])) == ["undetermined"]
+
+
+def test_cut_look_alikes_are_undetermined():
+    """Where two versions begin the same and the prompt has one beginning, neither is named."""
+    other = WARRANTY.replace("animals", "rodents")
+
+    delivery = quick(_passages(WARRANTY, other), [WARRANTY[:150]])
+
+    assert _labels(delivery) == ["undetermined", "undetermined"]
+
+
+def test_neighbours_share_what_they_overlap_by():
+    """The end of a passage that stands in the prompt as the beginning of its neighbour was received."""
+    text = f"{WARRANTY} {LEAVE}"
+    first, second = text[:350], text[270:560]
+
+    delivery = quick(_passages(first, second), [second])
+
+    assert _labels(delivery) == ["tail", "full"]
+    assert delivery.passages[0].received_text == text[270:350]
+
+
+def test_copies_are_counted():
+    """A passage that stands in the prompt twice has two copies; retrieved twice, both have."""
+    twice = quick(_passages(WARRANTY), [f"{WARRANTY}\n\n{WARRANTY}"])
+    both = quick(_passages(WARRANTY, WARRANTY), [f"{WARRANTY}\n\n{WARRANTY}"])
+
+    assert [placed.copies for placed in twice.passages] == [2]
+    assert [placed.copies for placed in both.passages] == [2, 2]
+    assert twice.unknown_spans == both.unknown_spans == ()
+
+
+def test_blank_and_short_passages():
+    """A passage without letters is absent; a word counts only where it is no part of another word."""
+    delivery = quick(_passages(" \n", "---", "no", "Bristol"), ["Do you know the office in Bristol? ---"])
+
+    assert _labels(delivery) == ["absent", "absent", "undetermined", "full"]
+
+
+def test_nothing_retrieved_and_nothing_sent():
+    """No passages, or no prompt, is a delivery too."""
+    assert quick([], ["Why?"]) == Delivery(unknown_spans=((0, 4),))
+    assert _labels(quick(_passages(WARRANTY), [])) == ["absent"]
+
+
+def test_large_prompts_are_searched_by_an_index():
+    """Near-alike passages in any order are placed or left to the scorer, never taken for cut or sent."""
+    texts = [f"Rule {n}: " + " ".join(f"{LEAVE[i:]}{n * 7 + i}" for i in range(0, 40, 10)) for n in range(60)]
+    sent = [*texts[40:50], *(text[:600] for text in texts[20:30]), *(text[-500:] for text in texts[:10])]
+
+    delivery = quick(_passages(*texts), ["\n\n".join(reversed(sent))])
+
+    assert set(_labels(delivery)[40:50]) <= {"full", "undetermined"}
+    assert set(_labels(delivery)[50:]) <= {"absent", "undetermined"}
+
+
+def test_large_mixed_prompts_are_searched_by_an_index():
+    """Passages of two scripts in one large prompt are found, or left to the scorer."""
+    chinese = [f"第{n}条：" + "".join(chr(0x4E00 + (n * 97 + i * 31) % 5000) for i in range(900)) for n in range(40)]
+    english = [" ".join(f"{chr(97 + (n * i) % 26)}word{(n * 31 + i * i) % 977}" for i in range(150)) for n in range(40)]
+
+    delivery = quick(_passages(*chinese, *english), ["\n".join([*reversed(english), *reversed(chinese)])])
+
+    assert set(_labels(delivery)) <= {"full", "undetermined"}
