@@ -11,6 +11,8 @@ ABSENT = 0.05
 """Below this share, a passage counts as not received: boilerplate and stock phrases match by accident."""
 _EDGE = 0.03
 """How far from a passage's beginning or end a stretch may start or stop and still be its head or tail."""
+_WORD = 4
+"""Letters missing at an edge from which on a passage is cut there, however long it is."""
 _STRAY = 0.12
 """Stretches smaller than this share, of the longest and together, do not change the shape."""
 _HOLES = 0.1
@@ -24,8 +26,17 @@ def label(stretches: Sequence[Stretch], length: int) -> tuple[DeliveryStatus, De
     if not union or found < ABSENT * length:
         return "absent", None
     if found >= FULL * length:
-        return "full", None
+        cut = _cut_edge(union, length)
+        return ("partial", cut) if cut else ("full", None)
     return "partial", _kind(main_stretches(union), length)
+
+
+def _cut_edge(union: Sequence[Stretch], length: int) -> DeliveryKind | None:
+    """Return what is left where a word is missing at an edge: a date cut off the end was never received."""
+    has_start, has_end = union[0][0] < _WORD, length - union[-1][1] < _WORD
+    if has_start:
+        return None if has_end else "head"
+    return "tail" if has_end else "middle"
 
 
 def main_stretches(union: Sequence[Stretch]) -> list[Stretch]:

@@ -97,7 +97,8 @@ def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, longest: i
     if not has_letters(text):
         return PassageDelivery(passage=passage, status="absent")
     missing = [text[start:end] for start, end in _missing(finds, len(text))]
-    looked_for = [part for part in missing if len(part) > _IGNORED * len(text)]
+    large = [part for part in missing if len(part) > _IGNORED * len(text)]
+    looked_for = large or [part for part in missing if has_letters(part)]
     strays = _STRAY * sum(one.length for one in finds) / max(1, sum(map(len, looked_for)))
     might_be_told = not finds and longest >= _SUMMARY
     if (

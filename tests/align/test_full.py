@@ -2,7 +2,7 @@
 
 import json
 
-from ragtrace.align import full
+from ragtrace.align import full, quick
 from ragtrace.model import Delivery, Passage
 
 TEXT = (
@@ -152,3 +152,14 @@ def test_parts_of_a_prompt_are_counted_with_the_newline_between_them():
     placed = full(_passages(OTHER), ["ab", "", OTHER]).passages[0]
 
     assert (placed.spans[0].prompt_start, placed.spans[0].prompt_end) == (4, 4 + len(OTHER.rstrip(".")))
+
+
+def test_a_word_cut_off_the_end_was_not_received():
+    """However long the passage, a date that a budget cut off its end is withheld, in the application and later."""
+    date = " It counts from 15 April."
+    passage = f"{TEXT} {OTHER} {TEXT.upper()} {OTHER.upper()}{date}"
+
+    for place in (full, quick):
+        [placed] = place(_passages(passage), [f"[1] {passage.removesuffix(' 15 April.')}\n\nWhy?"]).passages
+
+        assert (placed.status, placed.kind, placed.withheld_text) == ("partial", "head", " 15 April.")
