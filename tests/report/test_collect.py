@@ -202,7 +202,7 @@ def test_command_prints_json_and_writes_the_page(local_langfuse, tmp_path):
 
 def test_served_pages_are_those_of_the_report(local_langfuse, tmp_path):
     """A server that `ragtrace serve` makes has the pages; without calls they say so."""
-    from ragtrace.cli import _report_pages
+    from ragtrace.cli.serving import _report_pages
     from ragtrace.local.app import make_app
     from ragtrace.local.serve import running
 

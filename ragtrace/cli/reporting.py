@@ -1,0 +1,43 @@
+"""`ragtrace report`: what the scores in Langfuse say."""
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragtrace.cli.app import app
+from ragtrace.cli.common import Since, Until, extra
+from ragtrace.settings import load_settings
+
+
+@app.command()
+def report(
+    since: Since = "24h",
+    until: Until = None,
+    html: Annotated[Path | None, typer.Option(help="Write one self-contained page to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Most answers to show, worst first.")] = 50,
+) -> None:
+    """Say what the scores in Langfuse say: rates, what went wrong where, and which answers to read."""
+    with extra("report"):
+        from rich.console import Console
+
+        from ragtrace.report import collect, command
+        from ragtrace.scorer.moments import parse_moment
+    now = datetime.now(UTC)
+    window = collect.Window(
+        since=parse_moment(since, option="--since", now=now),
+        until=parse_moment(until, option="--until", now=now) if until else None,
+        shown=limit,
+    )
+    with Console(stderr=True).status("reading calls and scores"):
+        found = asyncio.run(command.read_report(load_settings(), window))
+    if html:
+        command.write_page(found, html)
+        typer.echo(f"report: {html}", err=True)
+    if as_json:
+        typer.echo(command.as_line(found))
+    elif not html:
+        command.print_report(found, Console())
