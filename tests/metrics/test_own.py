@@ -91,13 +91,14 @@ async def test_a_metric_that_hangs_is_given_up():
         await asyncio.Event().wait()
         raise AssertionError
 
-    results = await compute_own(
-        call(), None, {"endless": endless, "answer_length": answer_length}, timeout_seconds=0.01
-    )
+    async def prompt(asked: RagCall, found: Verdicts | None) -> Score | Unscored:
+        return Score(name="prompt", value=5)
+
+    results = await compute_own(call(), None, {"endless": endless, "prompt": prompt}, timeout_seconds=0.01)
 
     assert results == (
         Unscored(name="endless", reason="metric_failed", detail="TimeoutError: "),
-        Score(name="answer_length", value=5),
+        Score(name="prompt", value=5),
     )
 
 
