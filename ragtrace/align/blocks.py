@@ -1,8 +1,10 @@
 """Find the stretches of a passage that the prompt holds letter by letter."""
 
-from typing import NamedTuple
+from bisect import bisect_left
 
 from ragtrace.align.anchors import Alphabet, PromptIndex
+from ragtrace.align.block import Block, same_ahead, same_behind
+from ragtrace.align.resync import ahead
 
 _CANDIDATES = 8
 """Places compared for one anchor."""
@@ -14,45 +16,28 @@ _BACK = 2048
 """Letters that a stretch may take back from those before it."""
 _SLACK = 40
 """Letters that the passage may have more than the prompt between two stretches."""
-_FIRST_STEP = 32
-
-
-class Block(NamedTuple):
-    """Letters `start`–`end` of a passage stand in the prompt from its letter `place` on."""
-
-    start: int
-    end: int
-    place: int
-
-    @property
-    def place_end(self) -> int:
-        return self.place + self.end - self.start
-
-    def cut(self, start: int, end: int) -> "Block":
-        """Return the part from `start` to `end` of the passage."""
-        return Block(start, end, self.place + start - self.start)
 
 
 def find_blocks(letters: str, prompt: str, *, alphabet: Alphabet, index: PromptIndex) -> list[Block]:
     """Return blocks in passage order that do not overlap in the passage."""
     blocks: list[Block] = []
-    covered = 0
-    for at, key in index.hits(*alphabet.keys(letters)):
-        if at < covered:
-            continue
-        block = _best(letters, prompt, at, places=index.places(key), last=blocks[-1] if blocks else None)
-        covered = block.end
+    anchors = alphabet.anchors(letters)
+    n = 0
+    while (n := index.next_known(letters, anchors, n)) < len(anchors):
+        at = anchors[n]
+        block = _best(letters, prompt, at, places=index.places(letters, at), last=blocks[-1] if blocks else None)
         while blocks and block.start <= blocks[-1].start:
             blocks.pop()
         if blocks and block.start < blocks[-1].end:
             block = block.cut(blocks[-1].end, block.end)
-        blocks.append(block)
+        blocks += (block, *ahead(letters, prompt, block))
+        n = bisect_left(anchors, max(blocks[-1].end, at + 1), n)
     return _drawn_together(letters, prompt, blocks)
 
 
-def continues(block: Block, last: Block, *, reach: int = REACH) -> bool:
+def continues(block: Block, last: Block) -> bool:
     """Tell whether `block` carries on from `last`, in the passage and in the prompt."""
-    return 0 <= block.place - last.place_end <= reach and 0 <= block.start - last.end <= reach
+    return 0 <= block.place - last.place_end <= REACH and 0 <= block.start - last.end <= REACH
 
 
 def _best(letters: str, prompt: str, at: int, *, places: list[int], last: Block | None) -> Block:
@@ -62,11 +47,10 @@ def _best(letters: str, prompt: str, at: int, *, places: list[int], last: Block 
     most = at - last.end + _BACK if last else at
     best, best_score = Block(at, at, 0), -1
     for place in places:
-        behind = same_behind(letters, at, prompt, place, most=most)
-        ahead = same_ahead(letters, at, prompt, place)
-        block = Block(at - behind, at + ahead, place - behind)
+        back = same_behind(letters, at, prompt, place, most=most)
+        block = Block(at - back, at + same_ahead(letters, at, prompt, place), place - back)
         goes_on = last is not None and -_SLACK <= place - expected <= REACH and at - last.end <= REACH
-        score = ahead + behind + (_CONTINUES if goes_on else 0)
+        score = block.end - block.start + (_CONTINUES if goes_on else 0)
         if score > best_score:
             best, best_score = block, score
     return best
@@ -85,33 +69,3 @@ def _drawn_together(letters: str, prompt: str, blocks: list[Block]) -> list[Bloc
         if place >= 0:
             moved[n] = Block(block.start, block.end, place)
     return moved
-
-
-def same_ahead(a: str, i: int, b: str, j: int) -> int:
-    """Return how many letters are the same from `a[i]` and `b[j]` on."""
-    limit = min(len(a) - i, len(b) - j)
-    same, step = 0, _FIRST_STEP
-    while same < limit:
-        size = min(step, limit - same)
-        if a[i + same : i + same + size] == b[j + same : j + same + size]:
-            same += size
-            step *= 2
-        else:
-            limit = same + size - 1
-            step = max(1, size // 2)
-    return same
-
-
-def same_behind(a: str, i: int, b: str, j: int, *, most: int) -> int:
-    """Return how many letters are the same before `a[i]` and `b[j]`, at most `most`."""
-    limit = min(i, j, most)
-    same, step = 0, _FIRST_STEP
-    while same < limit:
-        size = min(step, limit - same)
-        if a[i - same - size : i - same] == b[j - same - size : j - same]:
-            same += size
-            step *= 2
-        else:
-            limit = same + size - 1
-            step = max(1, size // 2)
-    return same

@@ -1,10 +1,10 @@
 """Decide which passage a stretch of the prompt comes from, where several have the same text."""
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from ragtrace.align.blocks import Block
+from ragtrace.align.block import Block
 
 _OWN = 16
 """Letters of its own beside another's that make a passage the likelier source of both."""
@@ -35,9 +35,6 @@ class Claims:
         self._claims: list[Claim] = []
         self._relations: dict[tuple[int, int, int], Relation] = {}
 
-    def claimed(self) -> list[tuple[int, int]]:
-        return [(claim.start, claim.end) for claim in self._claims]
-
     def free(self, block: Block) -> int:
         """Return how many letters of the prompt under `block` nobody has claimed."""
         taken = sum(min(c.end, block.place_end) - max(c.start, block.place) for c in self._under(block))
@@ -55,19 +52,25 @@ class Claims:
         shift = block.start - block.place
         return [Block(start + shift, end + shift, start) for start, end in parts if end > start]
 
+    def is_free(self, start: int, end: int) -> bool:
+        """Tell whether nobody has claimed anything from `start` to `end`."""
+        at = bisect_right(self._claims, (start,))
+        begins_inside = at < len(self._claims) and self._claims[at].start < end
+        return not begins_inside and (not at or self._claims[at - 1].end <= start)
+
     def add(self, passage: int, block: Block) -> None:
         """Claim what is free under `block`."""
         at = block.place
-        new = []
         under = list(self._under(block))
         for start, end in [*((claim.start, claim.end) for claim in under), (block.place_end, block.place_end)]:
             if start > at:
-                new.append(Claim(at, start, passage, block.start + at - block.place))
+                insort(self._claims, Claim(at, start, passage, block.start + at - block.place))
             at = max(at, end)
-        if new:
-            first = bisect_right(self._claims, (block.place,))
-            last = first + sum(claim.start >= block.place for claim in under)
-            self._claims[first:last] = sorted([*self._claims[first:last], *new])
+
+    def add_row(self, passage: int, blocks: Sequence[Block]) -> None:
+        """Claim what is under `blocks`, which follow each other where everything is free."""
+        at = bisect_right(self._claims, (blocks[0].place,))
+        self._claims[at:at] = [Claim(block.place, block.place_end, passage, block.start) for block in blocks]
 
     def _under(self, block: Block) -> Iterator[Claim]:
         at = max(0, bisect_right(self._claims, (block.place,)) - 1)

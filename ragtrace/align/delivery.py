@@ -8,9 +8,7 @@ from ragtrace.align.skeleton import Skeleton
 from ragtrace.model import Passage, PassageDelivery, TextSpan
 
 
-def delivered(
-    passage: Passage, segments: Sequence[Segment], *, form: Skeleton, prompt: Skeleton, copies: int
-) -> PassageDelivery:
+def delivered(passage: Passage, segments: Sequence[Segment], *, form: Skeleton, prompt: Skeleton) -> PassageDelivery:
     """Label what was received; heads, tails and middles become one span, whole passages end where their text ends."""
     length = len(form.letters)
     if not segments:
@@ -35,7 +33,6 @@ def delivered(
         kind=kind,
         coverage=sum(end - start for start, end in stretches) / length,
         spans=tuple(spans),
-        copies=copies,
     )
 
 

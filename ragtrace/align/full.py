@@ -11,7 +11,7 @@ from ragtrace.align.skeleton import Skeleton, has_letters
 from ragtrace.align.spans import Stretch, merged, prompt_order, unknown
 from ragtrace.align.transformed import told
 from ragtrace.align.units import Search, Unit
-from ragtrace.model import Delivery, Passage, PassageDelivery
+from ragtrace.model import Delivery, Passage, PassageDelivery, TextSpan
 
 _LITTLE, _FEW = 0.3, 80
 """Share and characters below which what was found of a passage may be words that its summary kept."""
@@ -46,14 +46,20 @@ class _Result:
 
 def _result(passage: Passage, form: Skeleton, units: Mapping[str, Unit], prompt: Skeleton) -> _Result:
     unit = units.get(form.letters, Unit(letters=""))
+    if unit.whole:
+        return _whole(passage, unit, prompt)
     segments = join(unit.kept, form, prompt)
-    delivery = delivered(passage, segments, form=form, prompt=prompt, copies=unit.copies)
-    places = [(segment.place, segment.place_end) for segment in segments if delivery.spans]
-    places += [(block.place, block.place_end) for block in unit.whole]
-    return _Result(
-        delivery=delivery,
-        explained=tuple((prompt.start(start), prompt.end(end)) for start, end in dict.fromkeys(places)),
-    )
+    delivery = delivered(passage, segments, form=form, prompt=prompt)
+    explained = ((prompt.start(one.place), prompt.end(one.place_end)) for one in segments if delivery.spans)
+    return _Result(delivery=delivery, explained=tuple(explained))
+
+
+def _whole(passage: Passage, unit: Unit, prompt: Skeleton) -> _Result:
+    places = [(prompt.start(block.place), prompt.end(block.place_end)) for block in unit.whole]
+    start, end = places[0]
+    span = TextSpan(passage_start=0, passage_end=len(passage.text), prompt_start=start, prompt_end=end)
+    delivery = PassageDelivery(passage=passage, status="full", coverage=1.0, spans=(span,), copies=len(places))
+    return _Result(delivery=delivery, explained=tuple(places))
 
 
 def _transformed(passage: Passage) -> PassageDelivery:

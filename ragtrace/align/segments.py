@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ragtrace.align.blocks import REACH, Block
+from ragtrace.align.block import Block
+from ragtrace.align.blocks import REACH
 from ragtrace.align.skeleton import Skeleton, count_letters
 
 _TRIFLE = 12

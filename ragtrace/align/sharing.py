@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ragtrace.align.blocks import Block
+from ragtrace.align.block import Block
 from ragtrace.align.chains import Chain
 from ragtrace.align.claims import Claims
 from ragtrace.align.labels import FULL
@@ -48,16 +48,31 @@ def _claim_whole(passage: int, unit: Unit, claims: Claims) -> None:
     # All of it is there even where that is inside another passage.
     unit.whole = free or unit.whole[:1]
     unit.kept = unit.whole[:1]
-    unit.copies = len(unit.whole)
 
 
 def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) -> None:
-    own = sum(map(claims.free, chain.blocks))
+    if chain.letters < unit.enough:
+        return
+    is_free = claims.is_free(chain.blocks[0].place, chain.blocks[-1].place_end)
+    own = chain.letters if is_free else sum(map(claims.free, chain.blocks))
     # What is shared with a neighbour stands wherever the neighbour does.
     is_apart = 2 * own >= chain.letters and not _is_beside(chain, unit.kept)
     enough = max(unit.enough, _elsewhere_enough(unit)) if is_apart else unit.enough
     if chain.letters < enough or (is_apart and not _is_plausible(chain, unit, search.prompt)):
         return
+    kept = list(chain.blocks) if is_free else _allowed(chain, unit, own=own, claims=claims, search=search)
+    if sum(block.end - block.start for block in kept) < enough:
+        return
+    if is_free:
+        claims.add_row(chain.passage, kept)
+    else:
+        for block in kept:
+            claims.add(chain.passage, block)
+    unit.kept += kept
+
+
+def _allowed(chain: Chain, unit: Unit, *, own: int, claims: Claims, search: Search) -> list[Block]:
+    """Return what of `chain` is not somebody else's, some of it where the same text stands once more."""
     has_own = own >= max(_OWN, _OWN_SHARE * chain.letters)
     kept: list[Block] = []
     for block in chain.blocks:
@@ -66,11 +81,7 @@ def _claim_parts(chain: Chain, unit: Unit, *, claims: Claims, search: Search) ->
         if 2 * left < block.end - block.start:
             parts = _moved(block, unit, claims=claims, search=search) or parts
         kept += (part for part in parts if part == block or part.end - part.start >= _SHRED)
-    if sum(block.end - block.start for block in kept) < enough:
-        return
-    for block in kept:
-        claims.add(chain.passage, block)
-    unit.kept += kept
+    return kept
 
 
 def _is_plausible(chain: Chain, unit: Unit, prompt: Skeleton) -> bool:

@@ -12,6 +12,8 @@ _WORDS = re.compile(r"\w+")
 _LETTER = re.compile(r"[^\W_]")
 _KEPT = "0123456789abcdefghijklmnopqrstuvwxyz"
 _DROPPED = bytes(code for code in range(128) if chr(code).lower() not in _KEPT)
+_MARKED = bytes(ord("x" if chr(code).lower() in _KEPT else " ") for code in range(256))
+"""Marks letters, so that they are counted without a copy."""
 _LOWER = bytes.maketrans(_KEPT[10:].upper().encode(), _KEPT[10:].encode())
 _MARK = "\x1e"
 _BLOCK = 512
@@ -20,7 +22,7 @@ _BLOCK = 512
 
 def letters(text: str) -> str:
     """Return the letters and digits of `text`, case-folded; escapes are read as they stand."""
-    return "".join(_folded_blocks(text))
+    return _folded(text) if text.isascii() else "".join(_folded_blocks(text))
 
 
 def letters_of_each(texts: Sequence[str]) -> list[str]:
@@ -86,9 +88,11 @@ class Skeleton:
     def __init__(self, text: str) -> None:
         self._text = text
         self._plain, self._moves = unescape(text)
-        blocks = _folded_blocks(self._plain)
-        self.letters = "".join(blocks)
-        self._counts = list(accumulate(map(len, blocks), initial=0))
+        self._counts: list[int] = []
+        if self._plain.isascii():
+            self.letters = _folded(self._plain)
+        else:
+            self.letters = "".join(self._counted())
 
     def start(self, letter: int) -> int:
         return self._back(self._offset(letter))
@@ -118,13 +122,25 @@ class Skeleton:
             offset = moves.back(offset)
         return offset
 
+    def _counted(self) -> list[str]:
+        blocks = _folded_blocks(self._plain)
+        self._counts = list(accumulate(map(len, blocks), initial=0))
+        return blocks
+
     def _offset(self, letter: int) -> int:
         """Find the letter's offset in the unescaped text: its block, then its character, both by bisection."""
+        if not self._counts:
+            self._counted()
         block = bisect_right(self._counts, letter) - 1
         low = block * _BLOCK
         wanted = letter - self._counts[block]
         chars = self._plain[low : low + _BLOCK]
-        return low + bisect_right(range(len(chars)), wanted, key=lambda i: len(letters(chars[: i + 1])))
+        if chars.isascii():
+            marks = chars.encode().translate(_MARKED)
+            return low + bisect_right(range(len(marks)), wanted, key=lambda i: marks.count(b"x", 0, i + 1))
+        lengths = (len(char.casefold()) if char.isalnum() else 0 for char in chars)
+        is_one_each = len(chars.casefold()) == len(chars)
+        return low + bisect_right(list(accumulate(map(str.isalnum, chars) if is_one_each else lengths)), wanted)
 
 
 def _folded_blocks(text: str) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ragtrace.align.anchors import DENSE, Alphabet, PromptIndex
-from ragtrace.align.blocks import Block, find_blocks
+from ragtrace.align.block import Block
+from ragtrace.align.blocks import find_blocks
 from ragtrace.align.chains import Chain, find_chains
 from ragtrace.align.skeleton import Skeleton
 
@@ -12,7 +13,7 @@ _ENOUGH, _LEAST = 32, 14
 """Letters in a row that are no accident; fewer are enough of a short text."""
 _DENSITY = 2.5
 """How many letters of an alphabet one of another script is worth."""
-_LOOKED_AT = 400
+_LOOKED_AT, _EVERY = 400, 8
 _SEARCHED = 100_000_000
 """Letters (prompt × texts) up to which each text is searched as a whole; above, anchors must find it."""
 _OCCURRENCES = 50
@@ -31,7 +32,6 @@ class Unit:
     """Where parts of it stand."""
     kept: list[Block] = field(default_factory=list)
     """What of it was received, once other passages had their say."""
-    copies: int = 1
 
     weight: float = field(init=False)
     """How much a letter of this text says, beside one of an alphabet."""
@@ -39,7 +39,7 @@ class Unit:
     """Letters in a row that are no accident."""
 
     def __post_init__(self) -> None:
-        looked_at = self.letters[:_LOOKED_AT]
+        looked_at = self.letters[:_LOOKED_AT:_EVERY]
         dense = sum(char >= DENSE for char in looked_at) / max(1, len(looked_at))
         self.weight = 1 + (_DENSITY - 1) * dense
         self.enough = round(min(_ENOUGH, max(_LEAST, len(self.letters) // 20)) / self.weight)
@@ -75,9 +75,8 @@ class Search:
         """Return where else `text`, a part of a passage, stands in the prompt."""
         if self._index is None:
             return []
-        places, keys = self._alphabet.keys(text)
-        for at, key in zip(places[:1], keys[:1], strict=True):
-            starts = (place - at for place in self._index.places(key))
+        for at in self._alphabet.anchors(text[:_LOOKED_AT])[:1]:
+            starts = (place - at for place in self._index.places(text, at))
             return [start for start in starts if start >= 0 and self.prompt.letters.startswith(text, start)]
         return []
 
