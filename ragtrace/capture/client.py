@@ -16,6 +16,7 @@ from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_value
 from ragtrace.capture.collector import Collector
 from ragtrace.capture.guard import guard
 from ragtrace.capture.pipeline import Pipeline, PipelineConfig
+from ragtrace.capture.precedence import Precedence
 from ragtrace.capture.record import CapturedCall, UnwrittenCall
 from ragtrace.errors import ConfigError
 from ragtrace.masking import Mask
@@ -33,6 +34,7 @@ class Capture:
 
     def __init__(self, config: PipelineConfig | None = None) -> None:
         self._pipeline = Pipeline(config)
+        self._precedence = Precedence()
         self._collector = Collector(
             self._deliver,
             limit_bytes=config.settings.capture_queue_bytes if config else _QUEUE_BYTES,
@@ -75,7 +77,7 @@ class Capture:
 
     def _deliver(self, calls: Sequence[CapturedCall], closing: threading.Event) -> int:
         self._collector.limit_bytes = self._pipeline.find_config().settings.capture_queue_bytes
-        return self._pipeline.deliver(calls, closing)
+        return self._pipeline.deliver(self._precedence.choose(calls), closing)
 
 
 _alive: WeakSet[Capture] = WeakSet()

@@ -13,6 +13,7 @@ from ragtrace.capture.client import Capture, using
 from ragtrace.capture.emit import Emitter
 from ragtrace.capture.guard import raising
 from ragtrace.capture.pipeline import PipelineConfig, private_provider
+from ragtrace.capture.precedence import Precedence
 from ragtrace.capture.record import CapturedCall, UnwrittenCall, write_call
 from ragtrace.model import JsonValue
 from ragtrace.semconv import LANGFUSE_INPUT, LANGFUSE_OUTPUT, SCOPE_NAME
@@ -24,6 +25,7 @@ class CapturedCalls(Capture):
     def __init__(self, config: PipelineConfig) -> None:
         super().__init__(config)
         self._exporter = InMemorySpanExporter()
+        self._order = Precedence()
         self._emitter = Emitter(
             settings=config.settings, mask=config.mask, limit_bytes=config.settings.capture_record_bytes
         )
@@ -33,8 +35,10 @@ class CapturedCalls(Capture):
 
     def submit(self, call: CapturedCall | UnwrittenCall) -> None:
         """Write the call now; what fails is raised."""
-        if not get_value(_SUPPRESS_INSTRUMENTATION_KEY) and (written := write_call(call)) is not None:
-            self._emitter.emit(written, self._tracer)
+        if get_value(_SUPPRESS_INSTRUMENTATION_KEY) or (written := write_call(call)) is None:
+            return
+        for chosen in self._order.choose([written]):
+            self._emitter.emit(chosen, self._tracer)
 
     @property
     def spans(self) -> tuple[ReadableSpan, ...]:

@@ -49,6 +49,8 @@ class CapturedCall:
     confidence: Confidence = "high"
     marks: tuple[str, ...] = ()
     error: BaseException | None = None
+    is_rebuilt: bool = False
+    """Made from the spans of another instrumentation: gives way to a record that a handler made in the same trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
