@@ -9,6 +9,7 @@ from itertools import chain
 from sys import getsizeof
 
 from ragtrace.capture.guard import guard
+from ragtrace.capture.pace import give_way
 from ragtrace.capture.record import CapturedCall, UnwrittenCall, write_call
 
 logger = logging.getLogger(__name__)
@@ -170,6 +171,7 @@ class Collector:
 
 
 def _written(call: CapturedCall | UnwrittenCall) -> CapturedCall | None:
+    give_way()
     with guard("writing a captured call"):
         return write_call(call)
     return None

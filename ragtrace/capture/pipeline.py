@@ -17,13 +17,16 @@ from ragtrace.capture.emit import Emitter
 from ragtrace.capture.endpoint import find_endpoint
 from ragtrace.capture.export import LARGEST_BODY, Sender
 from ragtrace.capture.guard import guard
+from ragtrace.capture.pace import give_way
 from ragtrace.capture.record import CapturedCall
 from ragtrace.errors import ConfigError
 from ragtrace.masking import Mask, apply
 from ragtrace.semconv import SCOPE_NAME
 from ragtrace.settings import Settings, load_settings
 
-_BATCH_BYTES = LARGEST_BODY * 9 // 10
+_LARGEST_RECORD = LARGEST_BODY * 9 // 10
+_BATCH_BYTES = 1_000_000
+"""Encoding a batch holds the interpreter to its end; of a megabyte that is some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +95,7 @@ class _OwnRoute:
 
     def __init__(self, config: PipelineConfig) -> None:
         self.config = config
-        limit = min(config.settings.capture_record_bytes, _BATCH_BYTES)
+        limit = min(config.settings.capture_record_bytes, _LARGEST_RECORD)
         self._emitter = Emitter(settings=config.settings, mask=config.mask, limit_bytes=limit)
         self._sender = Sender(find_endpoint(config.settings))
         self._ended = _Ended()
@@ -184,6 +187,7 @@ def _masked(resource: Resource, mask: Mask) -> dict[str, str]:
 
 def _write(emitter: Emitter, call: CapturedCall, tracer: trace.Tracer) -> int | None:
     """Write one span; None if it could not be written."""
+    give_way()
     with guard("writing a rag-call"):
         return emitter.emit(call, tracer)
     return None

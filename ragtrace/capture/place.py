@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from ragtrace import align
 from ragtrace.capture.guard import guard
+from ragtrace.capture.pace import give_way
 from ragtrace.capture.record import CapturedCall
 from ragtrace.capture.rewrite import cut, hidden_fragments, mask_rest
 from ragtrace.capture.serialise import clean_text, to_json
@@ -43,7 +44,9 @@ def make_record(call: CapturedCall, *, mask: Mask | None, align_in_app: bool, li
     passages = None if call.passages is None else tuple(map(_clean_passage, call.passages))
     delivery = None if passages is None else _deliver(call, passages, parts, align_in_app=align_in_app)
     prompt = align.PART_SEPARATOR.join(parts)
+    give_way()
     content = _describe(call, delivery, prompt, mask=mask)
+    give_way()
     answer = None if call.answer is None else mask_text(mask, clean_text(call.answer))
     shrunk = shrink(content, answer, limit_bytes=limit_bytes)
     return Record(
