@@ -1,6 +1,7 @@
 """Everything that goes to and comes from Langfuse."""
 
 from ragtrace.langfuse.api import LangfuseApi, Project, Server, open_langfuse
+from ragtrace.langfuse.border import TooLarge
 from ragtrace.langfuse.connection import Connection, RetryPolicy
 from ragtrace.langfuse.observations import CallQuery, FetchedBatch
 from ragtrace.langfuse.scores import ScoreQuery, StoredScore
@@ -18,6 +19,7 @@ __all__ = [
     "ScoreRecord",
     "Server",
     "StoredScore",
+    "TooLarge",
     "WriteReceipt",
     "open_langfuse",
 ]

@@ -21,6 +21,7 @@ BATCH_ROWS = 120
 _PATH = "api/public/v2/observations"
 _LIST_FIELDS = "core,basic,metadata,trace_context"
 _CONTENT_FIELDS = "core,basic,io,metadata,model,trace_context"
+_TRACE_PAGE = 50
 _UNKNOWN_LENGTH = 12_000
 _OVERHEAD = 2_000
 _BYTES_PER_CHARACTER = 1.5
@@ -32,6 +33,10 @@ class CallQuery:
     """Which observations to list."""
 
     name: str | None = SPAN_NAME
+    name_prefix: str | None = None
+    """Names that begin like this, in place of one name."""
+    type: str | None = None
+    """`RETRIEVER`, `GENERATION`, …"""
     since: datetime | None = None
     """Start time from, inclusive."""
     until: datetime | None = None
@@ -45,7 +50,9 @@ class CallQuery:
         """Return Langfuse's filter; everything is in it, since it overrides the other parameters."""
         root: Condition = {"type": "boolean", "column": "isRootObservation", "operator": "=", "value": True}
         found = [
-            _equals("name", self.name) if self.name else None,
+            _equals("name", self.name) if self.name and not self.name_prefix else None,
+            _text("name", "starts with", self.name_prefix) if self.name_prefix else None,
+            _any_of("type", [self.type]) if self.type else None,
             _equals("traceId", self.trace_id) if self.trace_id else None,
             _time("startTime", ">=", self.since) if self.since else None,
             _time("startTime", "<", self.until) if self.until else None,
@@ -64,6 +71,8 @@ class FetchedBatch:
     """Listed, but not to be had now: tried again later."""
     too_large: tuple[ObservationRow, ...]
     """Too large for Langfuse to answer, even alone."""
+    given_up: tuple[ObservationRow, ...] = ()
+    """Waited for in vain: they lack something that was to arrive later."""
 
 
 async def list_calls(
@@ -96,14 +105,25 @@ async def fetch(connection: Connection, wanted: Sequence[ObservationRow]) -> Asy
 
 
 async def fetch_traces(connection: Connection, trace_ids: Sequence[str]) -> tuple[ObservationRow, ...]:
-    """Return all observations of some traces, with content."""
+    """Return all observations of some traces, with content.
+
+    Raises:
+        TooLarge: Langfuse cannot answer even one of the observations.
+    """
     filter_text = json.dumps([_any_of("traceId", trace_ids)])
     found: dict[tuple[str, str], ObservationRow] = {}
     cursor: str | None = None
+    limit = _TRACE_PAGE
     while True:
-        rows, cursor = await _request(
-            connection, filter_text, fields=_CONTENT_FIELDS, limit=50, cursor=cursor, purpose="read traces"
-        )
+        try:
+            rows, cursor = await _request(
+                connection, filter_text, fields=_CONTENT_FIELDS, limit=limit, cursor=cursor, purpose="read traces"
+            )
+        except TooLarge:
+            if limit == 1:
+                raise
+            limit = max(1, limit // 4)
+            continue
         for row in rows:
             found.setdefault((row.trace_id, row.id), row)
         if cursor is None:
@@ -217,7 +237,11 @@ def _raw(content: JsonValue) -> str | None:
 
 
 def _equals(column: str, value: str) -> Condition:
-    return {"type": "string", "column": column, "operator": "=", "value": value}
+    return _text(column, "=", value)
+
+
+def _text(column: str, operator: str, value: str) -> Condition:
+    return {"type": "string", "column": column, "operator": operator, "value": value}
 
 
 def _any_of(column: str, values: Sequence[str]) -> Condition:

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from ragtrace.model import PassageDelivery, RagCall, Unscored, Verdicts
-from ragtrace.semconv import MARK_CAPPED, MARK_MASKED, UnscoredReason
+from ragtrace.semconv import MARK_CAPPED, MARK_IDS_ONLY, MARK_MASKED, MARK_PROMPT_UNKNOWN, UnscoredReason
+
+_WHY_UNKNOWN = {
+    MARK_IDS_ONLY: "the instrumentation writes ids of documents without their texts",
+    MARK_PROMPT_UNKNOWN: "the instrumentation does not write what the generator was sent",
+    MARK_CAPPED: "what the instrumentation wrote was cut off",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +63,8 @@ def contexts_missing(call: RagCall) -> UnscoredReason | None:
 def answer_ground(call: RagCall, verdicts: Verdicts | Unscored | None, name: str) -> Verdicts | Unscored:
     """Return the verdicts if the answer can be measured, else why it cannot."""
     if reason := contexts_missing(call):
-        return Unscored(name=name, reason=reason)
+        detail = next((why for mark, why in _WHY_UNKNOWN.items() if mark in call.marks), None)
+        return Unscored(name=name, reason=reason, detail=detail if reason == "contexts_unknown" else None)
     if not call.answer.strip():
         return Unscored(name=name, reason="no_answer")
     found = judged(verdicts, name)

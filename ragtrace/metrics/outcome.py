@@ -26,7 +26,18 @@ def rag_outcome(results: Iterable[Score | Unscored], *, own: Iterable[Score | Un
         else str(next(iter(reasons.values()), OUTCOME_SCORED))
     )
     review: dict[str, JsonValue] = {"needs_review": True} if any(map(_needs_review, found)) else {}
-    return Score(name=RAG_OUTCOME, value=value, data_type="CATEGORICAL", metadata={"unscored": reasons, **review})
+    return Score(
+        name=RAG_OUTCOME,
+        value=value,
+        data_type="CATEGORICAL",
+        comment=_why_unknown(found) if value == "contexts_unknown" else None,
+        metadata={"unscored": reasons, **review},
+    )
+
+
+def _why_unknown(results: Iterable[Score | Unscored]) -> str | None:
+    """Say why passages are unknown, where that depends on who wrote the spans."""
+    return next((r.detail for r in results if isinstance(r, Unscored) and r.detail), None)
 
 
 def _needs_review(result: Score | Unscored) -> bool:

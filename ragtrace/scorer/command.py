@@ -16,6 +16,7 @@ from ragtrace.scorer.judging import choose_metrics, closing_judge
 from ragtrace.scorer.moments import parse_moment
 from ragtrace.scorer.preview import preview_calls
 from ragtrace.scorer.reading import CallReader
+from ragtrace.scorer.rebuild import make_rebuilder
 from ragtrace.scorer.selection import Sampling
 from ragtrace.scorer.slots import thinned
 from ragtrace.scorer.state import StateFile
@@ -127,8 +128,18 @@ async def run_score(
             work = _preview(parts, query=query, settings=settings, options=options, tally=tally)
         else:
             options = await with_configs(parts.api, options)
-            work = score_calls(parts.api, parts.judge, parts.state, query=query, options=options, tally=tally)
+            work = score_all(parts, settings, query=query, options=options, tally=tally)
         return await summarise(work, tally, parts, window=request.window(), started=started)
+
+
+async def score_all(
+    parts: Opened, settings: Settings, *, query: CallQuery, options: ScoringOptions, tally: Tally
+) -> None:
+    """Score the rag-calls of a window and, where the settings ask for it, its traces that have none."""
+    await score_calls(parts.api, parts.judge, parts.state, query=query, options=options, tally=tally)
+    rebuilder = make_rebuilder(settings, parts.api, parts.judge, parts.state, options)
+    if rebuilder and not tally.stopped_by:
+        await rebuilder.look(query, tally)
 
 
 async def summarise(work: Awaitable[None], tally: Tally, parts: Opened, *, window: str, started: float) -> RunSummary:

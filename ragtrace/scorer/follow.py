@@ -12,6 +12,7 @@ from ragtrace.judge import Judge
 from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import key_of
+from ragtrace.scorer.rebuild import TraceRebuilder
 from ragtrace.scorer.state import StateFile
 from ragtrace.scorer.tally import Tally
 from ragtrace.scorer.window import ScoringOptions, score_again, score_calls
@@ -51,10 +52,12 @@ class Follower:
         lookback: Lookback,
         first_since: datetime,
         now: Callable[[], datetime] = utc_now,
+        rebuilder: TraceRebuilder | None = None,
     ) -> None:
         """Follow one project.
 
         Args:
+            rebuilder: Scores traces without a rag-call; None: they are left alone.
             first_since: From where calls are read when nothing was read before.
         """
         self._api = api
@@ -63,6 +66,7 @@ class Follower:
         self._lookback = lookback
         self._first_since = first_since
         self._now = now
+        self._rebuilder = rebuilder
         self._options = replace(options, postpone=self._postpone, put_off=state.postponed, now=now)
 
     async def look(self, tally: Tally) -> None:
@@ -73,9 +77,10 @@ class Follower:
         """
         started = self._now()
         is_deep = self._is_sweep_due(started)
-        await score_calls(
-            self._api, self._judge, self._state, query=self._query(is_deep), options=self._options, tally=tally
-        )
+        query = self._query(is_deep)
+        await score_calls(self._api, self._judge, self._state, query=query, options=self._options, tally=tally)
+        if self._rebuilder and not tally.stopped_by:
+            await self._rebuilder.look(query, tally)
         if tally.stopped_by:
             return
         self._state.move_position(_READ, started)

@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 
 from ragtrace.errors import BackendError
 from ragtrace.langfuse import CallQuery
-from ragtrace.scorer.command import Opened, ScoreRequest, opened, scoring_options, summarise, with_configs
+from ragtrace.scorer.command import Opened, ScoreRequest, opened, score_all, scoring_options, summarise, with_configs
 from ragtrace.scorer.endpoints import serving
 from ragtrace.scorer.follow import Follower, Lookback, follow
 from ragtrace.scorer.moments import utc_now
+from ragtrace.scorer.rebuild import make_rebuilder
 from ragtrace.scorer.summary import RunSummary
 from ragtrace.scorer.tally import Tally
 from ragtrace.scorer.totals import Totals
-from ragtrace.scorer.window import score_calls
 from ragtrace.settings import Settings
 
 _SLICE = timedelta(hours=1)
@@ -88,7 +88,7 @@ async def run_backfill(
 
         async def work() -> None:
             for query in _slices(since, whole.until or now):
-                await score_calls(parts.api, parts.judge, parts.state, query=query, options=options, tally=tally)
+                await score_all(parts, settings, query=query, options=options, tally=tally)
                 if tally.stopped_by or query.until is None:
                     return
                 parts.state.move_position(name, query.until)
@@ -112,11 +112,13 @@ async def _follower(
 ) -> Follower:
     now = utc_now()
     options = await with_configs(parts.api, scoring_options(settings, request, on_change))
+    options = replace(options, stopping=stopping)
     return Follower(
         parts.api,
         parts.judge,
         parts.state,
-        options=replace(options, stopping=stopping),
+        options=options,
+        rebuilder=make_rebuilder(settings, parts.api, parts.judge, parts.state, options),
         lookback=Lookback(
             overlap=timedelta(seconds=settings.scorer_overlap_seconds),
             late=timedelta(seconds=settings.scorer_late_seconds),

@@ -5,6 +5,7 @@ Losing the file costs judge calls, never a duplicate: the marks in Langfuse say 
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -122,6 +123,19 @@ class StateFile:
     ) -> None:
         self._database.close()
 
+    def section(self, name: str) -> Self:
+        """Return a ledger, outbox and list of retries of their own, in the same file, for calls of another kind."""
+        other = copy(self)
+        other._project = f"{self._project} {name}"
+        return other
+
+    def has_trace(self, trace_id: str) -> bool:
+        """Tell whether any call of a trace was dealt with or is to be tried again."""
+        tables = " UNION ALL ".join(
+            f"SELECT 1 FROM {t} WHERE project = ? AND trace_id = ?" for t in ("ledger", "retries")
+        )
+        return self._database.execute(tables, (self._project, trace_id) * 2).fetchone() is not None
+
     def known(self, keys: Iterable[CallKey]) -> dict[CallKey, Status]:
         """Return the status of those calls that were dealt with before."""
         return self._in("ledger", set(keys), "status")
@@ -141,11 +155,11 @@ class StateFile:
         return found
 
     def remember_done(self, keys: Iterable[CallKey]) -> None:
-        """Note calls that turned out to carry their mark in Langfuse already."""
+        """Note calls about which nothing is left to do, such as those that carry their mark in Langfuse already."""
+        calls = [(self._project, *key) for key in keys]
         with self._database as database:
-            database.executemany(
-                "INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, 'done', NULL)", [(self._project, *k) for k in keys]
-            )
+            database.executemany("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, 'done', NULL)", calls)
+            database.executemany(f"DELETE FROM retries WHERE {_THIS_CALL}", calls)
 
     def enqueue(self, key: CallKey, scores: CallScores) -> None:
         """Put a judged call's scores into the outbox, in place of older ones of the same call."""

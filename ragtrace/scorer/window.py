@@ -1,7 +1,7 @@
 """Score the calls of a time window: list, sample, skip what is done, fetch, judge, write."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,7 +11,7 @@ from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
 from ragtrace.judge.base import Judge
 from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.metrics import rag_outcome
-from ragtrace.model import Score, Unscored
+from ragtrace.model import RagCall, Score, Unscored
 from ragtrace.scorer.config_book import ConfigBook
 from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_call, untraced
 from ragtrace.scorer.moments import utc_now
@@ -22,7 +22,9 @@ from ragtrace.scorer.sender import Sender
 from ragtrace.scorer.slots import thinned, with_thresholds
 from ragtrace.scorer.state import CallKey, Retry, StateFile
 from ragtrace.scorer.tally import Tally
+from ragtrace.semconv import UnscoredReason
 
+ReadCall = Callable[[ObservationRow], RagCall]
 _GIVE_UP_AFTER = 8
 """Calls in a row that no judge would take: the rest waits for the next run."""
 _SEND_EVERY_SECONDS = 5.0
@@ -89,12 +91,41 @@ async def score_again(
         await run.score(run.reader.again(retries))
 
 
+async def score_rebuilt(
+    api: LangfuseApi,
+    judge: Judge,
+    state: StateFile,
+    *,
+    batches: AsyncIterator[FetchedBatch],
+    read_call: ReadCall,
+    options: ScoringOptions,
+    tally: Tally,
+) -> None:
+    """Score calls that are found and read in another way than rag-calls; otherwise as `score_calls`."""
+    run = _Run(api, judge, state, options=options, tally=tally, read_call=read_call)
+    with untraced():
+        await run.score(batches)
+
+
+def read_recorded(row: ObservationRow) -> RagCall:
+    """Read a rag-call, and place what the application left to the scorer."""
+    return complete_delivery(read_rag_call(row))
+
+
 class _Run:
     """One pass over some calls: a reader, workers that judge, and a sender, side by side."""
 
     def __init__(
-        self, api: LangfuseApi, judge: Judge, state: StateFile, *, options: ScoringOptions, tally: Tally
+        self,
+        api: LangfuseApi,
+        judge: Judge,
+        state: StateFile,
+        *,
+        options: ScoringOptions,
+        tally: Tally,
+        read_call: ReadCall = read_recorded,
     ) -> None:
+        self._read_call = read_call
         self.reader = CallReader(
             api,
             state,
@@ -132,8 +163,8 @@ class _Run:
     async def _read(self, batches: AsyncIterator[FetchedBatch]) -> None:
         try:
             async for batch in batches:
-                for row in batch.too_large:
-                    self._mark_too_large(row)
+                for row, reason in _unscorable(batch):
+                    self._mark(row, reason)
                 for row in batch.missing:
                     self._note_pending(row, "incomplete_capture")
                 for row in batch.rows:
@@ -156,7 +187,7 @@ class _Run:
 
     async def _score(self, row: ObservationRow) -> bool:
         """Judge one call and put its scores into the outbox; true when that is accounted for."""
-        call = complete_delivery(read_rag_call(row))
+        call = self._read_call(row)
         if is_own_call(call):
             self._tally.own_traffic += 1
             self._tally.sampled -= 1
@@ -189,12 +220,10 @@ class _Run:
         self._options.postpone(row, reason)
         self.reader.release(key_of(row))
 
-    def _mark_too_large(self, row: ObservationRow) -> None:
-        """Mark a call that Langfuse itself cannot hand out."""
+    def _mark(self, row: ObservationRow, reason: UnscoredReason) -> None:
+        """Mark a call that cannot be had: Langfuse itself cannot hand it out, or it never became whole."""
         call = read_rag_call(row)
-        found: list[Score | Unscored] = [
-            Unscored(name=name, reason="too_long") for name in self._options.metrics.all_names
-        ]
+        found: list[Score | Unscored] = [Unscored(name=name, reason=reason) for name in self._options.metrics.all_names]
         draw = self._options.sampling.draw(row)
         scores = make_scores(
             call, [rag_outcome(found)], verdicts=None, draw=draw, config_id=self._options.configs.id_for
@@ -224,3 +253,8 @@ class _Run:
     def _stop(self, reason: str, failure: BackendError | None = None) -> None:
         self._tally.stopped_by = self._tally.stopped_by or reason
         self._failure = self._failure or failure
+
+
+def _unscorable(batch: FetchedBatch) -> Iterator[tuple[ObservationRow, UnscoredReason]]:
+    yield from ((row, "too_long") for row in batch.too_large)
+    yield from ((row, "incomplete_capture") for row in batch.given_up)

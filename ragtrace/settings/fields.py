@@ -95,6 +95,12 @@ class Settings(BaseSettings):
     """A deep look is taken so often."""
     scorer_longest_call_seconds: float = Field(default=600.0, gt=0)
     """No call takes longer from its first retrieval to its answer."""
+    scorer_rebuild: bool = False
+    """Score traces of other instrumentations, too, which have no rag-call: rebuilt from their observations."""
+    scorer_settle_seconds: float = Field(default=60.0, ge=0)
+    """A trace without a rag-call is read when nothing of it ended for so long."""
+    scorer_incomplete_seconds: float = Field(default=1800.0, ge=0)
+    """A trace that lacks its answer is waited for so long, then unscored."""
     scorer_drain_seconds: float = Field(default=30.0, ge=0)
     """After SIGTERM, calls that are with the judge get so long to be finished."""
     scorer_listen: str | None = None
