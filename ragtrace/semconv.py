@@ -63,6 +63,11 @@ MARK_INDIRECT: Final = "indirect"
 MARK_PROMPT_UNKNOWN: Final = "prompt_unknown"
 MARK_SENT_TO_ADAPTER: Final = "sent_to_adapter"
 MARK_UNREADABLE: Final = "unreadable"
+# Suspicions: nothing is wrong with the record, but judges misread such answers more often.
+MARK_SHORT_ANSWER: Final = "short_answer"
+MARK_NEGATION: Final = "negation"
+MARK_COMPARISON: Final = "comparison"
+MARK_JARGON: Final = "jargon"
 
 # The environment that ragtrace's own traffic is in, if it is ever traced: never scored.
 SCORER_ENVIRONMENT: Final = "ragtrace-scorer"

@@ -15,6 +15,7 @@ from ragtrace.capture.shrink import shrink
 from ragtrace.masking import MASK_FAILED, Mask, apply, mask_text
 from ragtrace.model import PIECE_SEPARATOR, Delivery, DeliveryKind, JsonValue, Passage, PassageDelivery
 from ragtrace.semconv import MARK_CONTEXTS_UNKNOWN, MARK_ERROR, MARK_MASKED, MARK_PROMPT_UNKNOWN
+from ragtrace.text import suspicions
 
 _UNPLACED = ("undetermined", "transformed")
 
@@ -193,6 +194,7 @@ def _marks(call: CapturedCall, parts: Sequence[str]) -> Iterable[str]:
         yield MARK_ERROR
     if call.passages and not parts and call.answer is not None:
         yield MARK_PROMPT_UNKNOWN
+    yield from suspicions(call.answer)
 
 
 def _mask_marks(text: str, answer: str | None, *, mask: Mask | None) -> Iterable[str]:

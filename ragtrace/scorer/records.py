@@ -13,6 +13,7 @@ from ragtrace.langfuse import OutgoingScore, ScoreRecord
 from ragtrace.model import Claim, JsonValue, JudgedSentence, RagCall, Score, Unscored, Verdicts
 from ragtrace.scorer.selection import Draw
 from ragtrace.semconv import RAG_OUTCOME
+from ragtrace.text import suspicions
 
 MARK_BYTES = 100_000
 """Largest metadata of `rag_outcome`."""
@@ -66,11 +67,18 @@ def make_scores(
     if draw.stratum:
         common["stratum"] = draw.stratum
     scores = [r for r in results if isinstance(r, Score) and r.name != RAG_OUTCOME and _is_storable(r)]
+    described = _mark_metadata({**mark.metadata, **common, **_suspicious(call)}, verdicts)
     return CallScores(
         scores=tuple(_outgoing(call, s, {**s.metadata, **common}, config_id=config_id(s)) for s in scores),
-        mark=_outgoing(call, mark, _mark_metadata({**mark.metadata, **common}, verdicts), config_id=config_id(mark)),
+        mark=_outgoing(call, mark, described, config_id=config_id(mark)),
         outcome=str(mark.value),
     )
+
+
+def _suspicious(call: RagCall) -> dict[str, JsonValue]:
+    """Return the marks of a call for reviews to prefer it by; of a call that we did not capture, our own look at it."""
+    marks: list[JsonValue] = list(dict.fromkeys((*call.marks, *suspicions(call.answer))))
+    return {"marks": marks} if marks else {}
 
 
 def describe_sentences(sentences: Iterable[JudgedSentence]) -> list[JsonValue]:

@@ -26,7 +26,7 @@ def call(*texts: str, prompt: Sequence[str] | None = None, **changes: Any) -> Ca
     """A call whose prompt holds all the given passages, unless another is given."""
     whole = CapturedCall(
         question="What is the fee?",
-        answer="Three euros.",
+        answer="Three euros for each night.",
         passages=passages(*texts),
         prompt_parts=tuple(["\n\n".join(("Answer from this:", *texts))] if prompt is None else prompt),
         start_ns=START_NS,

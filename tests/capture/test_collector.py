@@ -92,6 +92,7 @@ def test_the_queue_is_bounded_in_bytes(caplog):
     deliveries.go_on.set()
 
     assert (collector.flush(10), len(deliveries.calls), collector.close(10)) == (True, 10, 15)
+    collector.thread.join(10)
     assert [r.getMessage() for r in caplog.records] == [
         f"ragtrace: 15 captured calls were dropped, {size * 10} bytes of others were waiting "
         "(RAGTRACE_CAPTURE_QUEUE_BYTES)"

@@ -52,7 +52,7 @@ def test_the_span_carries_a_handful_of_attributes(captured_calls):
     assert attributes == {
         "gen_ai.operation.name": "retrieval",
         "langfuse.observation.type": "chain",
-        "langfuse.observation.output": "Three euros.",
+        "langfuse.observation.output": "Three euros for each night.",
         "gen_ai.retrieval.documents": '[{"id":"d0"}]',
         METADATA + "ragtrace_schema": 1,
         METADATA + "ragtrace_passages_retrieved": 1,

@@ -66,7 +66,7 @@ def test_without_a_prompt_passages_count_as_received(captured_calls):
     """No prompt told: passages count as received, at low confidence and with a mark."""
     with ragtrace.rag_call("q") as call:
         call.retrieved([TEXT])
-        call.answer("a")
+        call.answer("Three euros for each night.")
 
     assert (_passages(captured_calls), _metadata(captured_calls, "confidence"), _metadata(captured_calls, "marks")) == (
         [(TEXT, "full")],

@@ -161,6 +161,11 @@ def test_marks_are_not_repeated():
     assert _record(captured).marks == ("contexts_unknown", "error")
 
 
+def test_suspicions_are_marked():
+    """What judges misread more often is marked, so that strata and reviews can prefer it."""
+    assert _record(call(TEXT, answer="Not more.")).marks == ("short_answer", "negation", "comparison")
+
+
 def test_an_error_is_marked():
     """A generator that failed leaves a record without an answer."""
     record = _record(call(TEXT, answer=None, error=ValueError("x")))

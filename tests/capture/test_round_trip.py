@@ -94,7 +94,7 @@ def test_a_call_is_one_row_in_langfuse(client, local_langfuse):
     assert {key: row[key] for key in ("name", "type", "output", "sessionId", "userId", "tags")} == {
         "name": "rag-call",
         "type": "CHAIN",
-        "output": "Three euros.",
+        "output": "Three euros for each night.",
         "sessionId": "s",
         "userId": "u",
         "tags": ["t"],
