@@ -8,14 +8,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from ragtrace.extract import ObservationRow
 from ragtrace.langfuse import CallQuery, Connection, LangfuseApi, RetryPolicy
 from ragtrace.local.in_thread import LocalLangfuse
 from ragtrace.scorer import ScoringOptions, StateFile, Tally
 from ragtrace.scorer.follow import Follower, Lookback
 from ragtrace.scorer.rebuild import TraceRebuilder, make_rebuilder
-from ragtrace.scorer.rebuild_rules import Rules
+from ragtrace.scorer.rebuild_rules import Rules, read
 from ragtrace.scorer.selection import Sampling
 from ragtrace.settings import load_settings
+from tests.extract.recordings import CONVENTIONS, WITH_TEXT, recorded
+from tests.langfuse.test_api import Limited
 from tests.scorer.judges import ExactJudge, unavailable
 from tests.scorer.test_follow import Clock
 from tests.seed import RIVER, STARTED_AT, TOWER, SeedCall, seed, stored_scores, trace_id
@@ -51,9 +54,13 @@ WHOLE = (ROOT, RETRIEVER, GENERATION)
 def put(server: LocalLangfuse, number: int, parts: tuple[Part, ...], *, minutes: float = 0) -> None:
     """Send observations of a trace as Langfuse's SDK does."""
     start = STARTED_AT + timedelta(minutes=minutes)
-    spans = [_span(part, number, int(start.timestamp())) for part in parts]
-    scope = {"scope": {"name": "langfuse-sdk"}, "spans": spans}
-    body = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [scope]}]}
+    send(server, [_span(part, number, int(start.timestamp())) for part in parts], scope="langfuse-sdk")
+
+
+def send(server: LocalLangfuse, spans: list[dict[str, object]], *, scope: str) -> None:
+    """Send spans in OTLP's JSON."""
+    scoped = {"scope": {"name": scope}, "spans": spans}
+    body = {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [scoped]}]}
     url = f"{server.base_url}/api/public/otel/v1/traces"
     assert httpx.post(url, json=body, auth=(server.public_key, server.secret_key)).status_code == 200
 
@@ -95,10 +102,12 @@ class Setting:
     judge: ExactJudge = field(default_factory=ExactJudge)
     clock: Clock = field(default_factory=lambda: Clock(now=STARTED_AT + timedelta(seconds=90)))
 
+    transport: httpx.AsyncBaseTransport | None = None
+
     async def look(self, **options: object) -> Tally:
         tally = Tally()
         url, keys = self.server.base_url, (self.server.public_key, self.server.secret_key)
-        connection = Connection(url, public_key=keys[0], secret_key=keys[1], policy=QUICK)
+        connection = Connection(url, public_key=keys[0], secret_key=keys[1], policy=QUICK, transport=self.transport)
         with StateFile(self.state_path, project="p") as state:
             async with LangfuseApi(connection) as api:
                 scoring = ScoringOptions(concurrency=4, now=self.clock, **options)
@@ -271,14 +280,37 @@ async def test_a_judges_own_trace_is_left_alone(setting):
     assert (setting.outcomes(), setting.judge.judged, adds_up(tally)) == ({}, [], True)
 
 
-async def test_traces_too_large_for_one_answer_are_read_alone(setting):
-    """Where Langfuse cannot answer many traces at once, it is asked for fewer."""
+async def test_traces_too_large_to_be_answered_hold_up_nobody(setting):
+    """A trace with an observation that Langfuse cannot hand out is marked on its retrieval; others are scored."""
     put(setting.server, 0, WHOLE)
-    put(setting.server, 1, (ROOT, replace(RETRIEVER, returned="x" * 6_000_000), GENERATION))
-    tally = await setting.look()
+    put(setting.server, 1, (ROOT, replace(RETRIEVER, returned="x" * 20_000), GENERATION))
+    put(setting.server, 2, (RETRIEVER,))
+    setting.transport = Limited(8_000)
+    first = await setting.look()
+    put(setting.server, 2, (replace(GENERATION, given="x" * 20_000),))
+    setting.transport = Limited(8_000)
+    setting.clock.forward(minutes=2)
+    second = await setting.look()
 
-    assert setting.outcomes()[trace_id(0), span_id(0, 3)] == "scored"
-    assert adds_up(tally)
+    assert setting.outcomes() == {(trace_id(0), span_id(0, 3)): "scored", (trace_id(1), span_id(1, 2)): "too_long"}
+    assert (first.pending, second.pending) == ({"incomplete_capture": 1},) * 2
+    assert adds_up(first)
+    assert adds_up(second)
+
+
+async def test_a_judge_that_stays_down_ends_the_look(setting):
+    """After several failures in a row the rest waits for the next look, which loses none."""
+    for number in range(12):
+        put(setting.server, number, WHOLE)
+    put(setting.server, 12, (ROOT, replace(RETRIEVER, kind="retrieval"), GENERATION))
+    setting.judge.before = unavailable
+    down = await setting.look()
+    setting.judge.before = lambda call: None
+    setting.clock.forward(minutes=2)
+    up = await setting.look()
+
+    assert (down.stopped_by, down.pending.total()) == ("judge_unavailable", 12)
+    assert (up.scored, len(setting.outcomes())) == (12, 12)
 
 
 async def test_rebuilding_is_asked_for_in_the_settings(setting):
@@ -292,9 +324,54 @@ async def test_rebuilding_is_asked_for_in_the_settings(setting):
     assert [type(one).__name__ for one in made] == ["NoneType", "TraceRebuilder"]
 
 
-def _listed(number: int):
-    from ragtrace.extract import ObservationRow
+@pytest.mark.parametrize("convention", CONVENTIONS)
+async def test_what_other_instrumentations_sent_is_scored(setting, convention):
+    """What Langfuse made of a real instrumentation's spans is enough to rebuild the call from, if they hold texts."""
+    start = int(STARTED_AT.timestamp() * 1e9)
+    send(
+        setting.server,
+        [
+            {
+                "traceId": span.trace_id,
+                "spanId": span.id,
+                **({"parentSpanId": span.parent_id} if span.parent_id else {}),
+                "name": span.name,
+                "kind": 1,
+                "startTimeUnixNano": str(start + span.start_ns),
+                "endTimeUnixNano": str(start + (span.end_ns or 0)),
+                "attributes": [{"key": k, "value": {"stringValue": str(v)}} for k, v in span.attributes.items()],
+                "status": {"code": 0},
+            }
+            for span in recorded(convention, "chain")
+        ],
+        scope="openinference" if convention == "openinference" else "opentelemetry.instrumentation.langchain",
+    )
+    await setting.look()
 
+    has_text = convention in WITH_TEXT
+    assert list(setting.outcomes().values()) == ["scored" if has_text else "contexts_unknown"]
+    (mark,) = stored_scores(setting.server, name="rag_outcome")
+    why = "the instrumentation writes ids of documents without their texts"
+    assert mark.get("comment") == (None if has_text else why)
+
+
+def test_observations_that_do_not_hang_together_are_waited_for():
+    """Two parents that are missing mean that something is still under way; at the deadline, what is there counts."""
+    rows = [
+        replace(_listed(0), id=str(n), type=kind, parent_id=f"p{n}", input=given, output=output, end_time=STARTED_AT)
+        for n, (kind, given, output) in enumerate(
+            [("RETRIEVER", QUESTION, _text(DOCUMENTS)), ("GENERATION", _text(PROMPT), _text({"content": TOWER}))]
+        )
+    ]
+    states = [
+        read(rows, listed_end=STARTED_AT, rules=Rules(), now=STARTED_AT + timedelta(minutes=minutes)).state
+        for minutes in (0, 2, 40)
+    ]
+
+    assert states == ["waiting", "waiting", "whole"]
+
+
+def _listed(number: int) -> ObservationRow:
     return ObservationRow(id="", trace_id=trace_id(number), name="", type="", start_time=STARTED_AT)
 
 
