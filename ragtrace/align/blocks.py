@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from ragtrace.align.anchors import Alphabet, PromptIndex
+from ragtrace.align.anchors import PromptIndex
 from ragtrace.align.block import Block, same_ahead, same_behind
 from ragtrace.align.resync import ahead
 
@@ -18,10 +18,10 @@ _SLACK = 40
 """Letters that the passage may have more than the prompt between two stretches."""
 
 
-def find_blocks(letters: str, prompt: str, *, alphabet: Alphabet, index: PromptIndex) -> list[Block]:
+def find_blocks(letters: str, prompt: str, index: PromptIndex) -> list[Block]:
     """Return blocks in passage order that do not overlap in the passage."""
     blocks: list[Block] = []
-    anchors = alphabet.anchors(letters)
+    anchors = index.anchors(letters)
     n = 0
     while (n := index.next_known(letters, anchors, n)) < len(anchors):
         at = anchors[n]

@@ -1,70 +1,50 @@
-"""Index a large prompt by what follows a character that is neither rare nor frequent in it; built at C speed."""
+"""Index a large prompt, as it stands, by a few places of it."""
 
-from itertools import accumulate, count
-from math import log
-from operator import add
+from ragtrace.align.marks import Marks
 
 _KEY = 24
-"""Characters behind the delimiter that are looked up."""
-_LOOKED_UP = 8
-"""Places at an end of a text that are looked up."""
+"""Characters from a place on that are looked up."""
+_LOOKED_UP, _LOOKED_AT = 8, 3000
+"""Places, and characters, at an end of a text that are looked up."""
+_SEARCHES = 8
+"""Texts without places that the whole prompt is searched for at most."""
 _SAMPLES, _SAMPLE = 16, 512
 _USUAL = 120
-"""Characters between two delimiters at best; more in large prompts."""
+"""Characters between two places at best; more in large prompts."""
 _MOST = 4000
 """Places indexed at best."""
-_TOO_RARE = 5
-"""How many times farther apart than at best delimiters may be."""
 
 
 class PieceIndex:
     """Where in the prompt the keys stand."""
 
-    __slots__ = ("_delimiters", "_places")
+    __slots__ = ("_marks", "_places", "_prompt", "_searches_left")
 
     def __init__(self, prompt: str) -> None:
-        self._places: dict[str, int] = {}
-        self._delimiters = anchors(prompt, every=max(_USUAL, len(prompt) // _MOST))
-        for delimiter in self._delimiters:
-            pieces = prompt.split(delimiter)
-            starts = accumulate([len(piece) + 1 for piece in pieces], initial=0)
-            self._places.update(zip([piece[:_KEY] for piece in pieces], starts, strict=False))
+        self._prompt = prompt
+        self._searches_left = _SEARCHES
+        step = max(_SAMPLE, len(prompt) // _SAMPLES)
+        sample = "".join([prompt[at : at + _SAMPLE] for at in range(0, len(prompt), step)])
+        self._marks = Marks(sample, share=1 / max(_USUAL, len(prompt) // _MOST))
+        places = self._marks.places(prompt)
+        self._places = dict(zip([prompt[at : at + _KEY] for at in places], places, strict=True))
 
     def guesses(self, text: str, *, at_end: bool) -> list[int]:
         """Return where `text` would begin in the prompt, judged by keys near its beginning or end."""
-        for delimiter in self._delimiters:
-            pieces = text.rsplit(delimiter, _LOOKED_UP) if at_end else text.split(delimiter, _LOOKED_UP)
-            known, found = self._places, []
-            start = 0
-            for piece in pieces:
-                key = piece[:_KEY]
-                if start and len(key) == _KEY and key in known:
-                    found.append(known[key] - start)
-                start += len(piece) + 1
-            if found:
-                return list(dict.fromkeys(found))
-        return []
+        start = max(0, len(text) - _LOOKED_AT) if at_end else 0
+        places = self._marks.places(text[start : start + _LOOKED_AT])
+        if not places:
+            return self._searched(text, at_end=at_end)
+        wanted = places[-_LOOKED_UP:] if at_end else places[:_LOOKED_UP]
+        keys = ((start + at, text[start + at : start + at + _KEY]) for at in wanted)
+        found = [self._places[key] - at for at, key in keys if key in self._places and len(key) == _KEY]
+        return list(dict.fromkeys(found))
 
-
-def places(text: str, char: str) -> list[int]:
-    """Return where `char` stands in `text`."""
-    found = list(map(add, accumulate(map(len, text.split(char))), count()))
-    found.pop()
-    return found
-
-
-def anchors(text: str, *, every: int) -> list[str]:
-    """Return a letter that stands in `text` about once in so many characters; two where it mixes scripts."""
-    step = max(_SAMPLE, len(text) // _SAMPLES)
-    sample = "".join([text[at : at + _SAMPLE] for at in range(0, len(text), step)])
-    seen = sorted({char for char in sample[:: _SAMPLE // 8] + sample[7 :: _SAMPLE // 8] if char.isalpha()})
-    plain = [char for char in seen if char.isascii()]
-    foreign = [char for char in seen if not char.isascii()]
-    chosen = [_nearest(sample, plain, every), _nearest(sample, foreign, every)]
-    return [char for char in chosen if char]
-
-
-def _nearest(sample: str, chars: list[str], every: int) -> str:
-    distances = {char: len(sample) / max(1, sample.count(char)) for char in chars}
-    near = [char for char, distance in distances.items() if distance <= _TOO_RARE * every]
-    return min(near, key=lambda char: abs(log(distances[char] / every)), default="")
+    def _searched(self, text: str, *, at_end: bool) -> list[int]:
+        """Search for a text without marks, such as a table among prose, as long as such texts are few."""
+        if not self._searches_left:
+            return []
+        self._searches_left -= 1
+        start = max(0, len(text) - _KEY) if at_end else 0
+        at = self._prompt.find(text[start : start + _KEY])
+        return [at - start] if at >= start else []

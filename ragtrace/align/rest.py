@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ragtrace.align.escapes import unescape
-from ragtrace.align.pieces import anchors, places
+from ragtrace.align.marks import Marks
 from ragtrace.align.skeleton import letters, letters_of_each
 
 _EVERY = 10
@@ -30,13 +30,13 @@ _IGNORED = 0.02
 class Rest:
     """The stretches of a prompt where something may be, as letters; `key` of them in a row are no accident."""
 
-    __slots__ = ("_anchors", "_is_searchable", "_key", "_keys", "_letters")
+    __slots__ = ("_is_searchable", "_key", "_keys", "_letters", "_marks")
 
     def __init__(self, stretches: Sequence[str], *, key: int) -> None:
         self._key = key
         self._is_searchable = sum(map(len, stretches)) <= _MOST
         self._letters = letters(unescape("\n".join(stretches))[0]) if self._is_searchable else ""
-        self._anchors: list[str] = []
+        self._marks: Marks | None = None
         self._keys: set[str] = set()
 
     def may_hold(self, text: str, *, passage_length: int, strays: float) -> bool:
@@ -45,14 +45,14 @@ class Rest:
             return True
         if len(self._letters) <= max(_IGNORED * len(text), self._key):
             return False
-        if not self._anchors:
-            middle = len(self._letters) // 2
-            self._anchors = anchors(self._letters[middle : middle + _COUNTED], every=_EVERY)
-            self._keys = set(self._anchored(self._letters))
         wanted = self._wanted(text)
         if passage_length <= _SHORT:
             return self._contains(wanted)
-        keys = self._anchored(wanted)
+        if self._marks is None:
+            middle = len(self._letters) // 2
+            self._marks = Marks(self._letters[middle : middle + _COUNTED], share=1 / _EVERY)
+            self._keys = set(self._anchored(self._letters, self._marks))
+        keys = self._anchored(wanted, self._marks)
         if len(keys) * _TOO_RARE * _EVERY < len(wanted):
             # Too few anchors: the text is short or uniform, or of another script than the prompt.
             return self._contains(wanted)
@@ -73,7 +73,7 @@ class Rest:
         step = _SHORT_KEY // 2 if len(wanted) <= _SHORT else last // _PROBES
         return any(wanted[at : at + _SHORT_KEY] in self._letters for at in (*range(0, last, step), last))
 
-    def _anchored(self, some: str) -> list[str]:
+    def _anchored(self, some: str, marks: Marks) -> list[str]:
         key = self._key
-        keys = [some[at : at + key] for anchor in self._anchors for at in places(some, anchor)]
+        keys = [some[at : at + key] for at in marks.places(some)]
         return [one for one in keys if _BREAK not in one and len(one) == key]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragtrace.align.anchors import DENSE
+from ragtrace.align.marks import DENSE
 from ragtrace.align.skeleton import count_letters
 
 _WORD = re.compile(r"[^\W_]+")

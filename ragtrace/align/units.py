@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragtrace.align.anchors import DENSE, Alphabet, PromptIndex
+from ragtrace.align.anchors import PromptIndex
 from ragtrace.align.block import Block
 from ragtrace.align.blocks import find_blocks
 from ragtrace.align.chains import Chain, find_chains
+from ragtrace.align.marks import DENSE
 from ragtrace.align.skeleton import Skeleton
 
 _ENOUGH, _LEAST = 32, 14
@@ -48,11 +49,10 @@ class Unit:
 class Search:
     """Looks for texts in one prompt; indexes it when the first text is not there as a whole."""
 
-    __slots__ = ("_alphabet", "_index", "prompt")
+    __slots__ = ("_index", "prompt")
 
     def __init__(self, prompt: Skeleton) -> None:
         self.prompt = prompt
-        self._alphabet = Alphabet("", [])
         self._index: PromptIndex | None = None
 
     def find(self, units: Sequence[Unit]) -> None:
@@ -64,18 +64,17 @@ class Search:
         broken = [unit for unit in units if not unit.whole and len(unit.letters) >= unit.enough]
         if not broken:
             return
-        self._alphabet = Alphabet(letters, [unit.letters for unit in broken])
-        self._index = PromptIndex(letters, self._alphabet)
+        self._index = PromptIndex(letters, [unit.letters for unit in broken])
         for n, unit in enumerate(units):
             if not unit.whole and len(unit.letters) >= unit.enough:
-                blocks = find_blocks(unit.letters, letters, alphabet=self._alphabet, index=self._index)
+                blocks = find_blocks(unit.letters, letters, self._index)
                 unit.chains = find_chains(n, unit.letters, letters, blocks)
 
     def elsewhere(self, text: str) -> list[int]:
         """Return where else `text`, a part of a passage, stands in the prompt."""
         if self._index is None:
             return []
-        for at in self._alphabet.anchors(text[:_LOOKED_AT])[:1]:
+        for at in self._index.anchors(text[:_LOOKED_AT])[:1]:
             starts = (place - at for place in self._index.places(text, at))
             return [start for start in starts if start >= 0 and self.prompt.letters.startswith(text, start)]
         return []
