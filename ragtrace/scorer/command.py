@@ -10,6 +10,7 @@ from ragtrace.errors import BackendError
 from ragtrace.judge import Judge, make_judge
 from ragtrace.langfuse import CallQuery, LangfuseApi, open_langfuse
 from ragtrace.metrics.own import OwnMetric
+from ragtrace.otel.evaluation_events import make_events
 from ragtrace.sampling.strata import Stratum
 from ragtrace.scorer.config_book import open_config_book
 from ragtrace.scorer.judging import choose_metrics, closing_judge
@@ -96,6 +97,7 @@ def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callab
         concurrency=settings.concurrency,
         is_rescore=request.is_rescore,
         on_change=on_change,
+        events=make_events(settings),
     )
 
 

@@ -12,6 +12,7 @@ from ragtrace.judge.base import Judge
 from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.metrics import rag_outcome
 from ragtrace.model import RagCall, Score, Unscored
+from ragtrace.otel.evaluation_events import EvaluationEvents
 from ragtrace.scorer.config_book import ConfigBook
 from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_call, untraced
 from ragtrace.scorer.moments import utc_now
@@ -51,6 +52,8 @@ class ScoringOptions:
     """Called with each call that is pending, and why."""
     put_off: Callable[[Iterable[CallKey]], set[CallKey]] = lambda keys: set()
     """Returns those of some calls that are not tried now."""
+    events: EvaluationEvents | None = None
+    """Takes scores as OTel events, too."""
     now: Callable[[], datetime] = utc_now
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set from outside to take no further calls; those with the judge are finished."""
@@ -153,6 +156,8 @@ class _Run:
                 for _ in range(self._options.concurrency):
                     judging.create_task(self._work())
             all_judged.set()
+        if self._options.events:
+            await self._options.events.send()
         left = self._tally.sampled - self._tally.finished
         if left:
             self._tally.pending[self._tally.stopped_by or _UNAVAILABLE] += left
@@ -202,9 +207,15 @@ class _Run:
         if scores:
             self._judge_failures = 0
             self._sender.take(key_of(row), scores)
+            self._add_events(call, judged)
         else:
             self._note_failure(row, judged)
         return True
+
+    def _add_events(self, call: RagCall, judged: JudgedCall) -> None:
+        if self._options.events:
+            fingerprint = judged.verdicts.judge.fingerprint if judged.verdicts else None
+            self._options.events.add(call, judged.results, judge=fingerprint)
 
     def _note_failure(self, row: ObservationRow, judged: JudgedCall) -> None:
         outcome = judged.results[-1]

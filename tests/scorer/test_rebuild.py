@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from ragtrace.extract import ObservationRow
+from ragtrace.extract.span import Span
 from ragtrace.langfuse import CallQuery, Connection, LangfuseApi, RetryPolicy
 from ragtrace.local.in_thread import LocalLangfuse
 from ragtrace.scorer import ScoringOptions, StateFile, Tally
@@ -324,35 +325,23 @@ async def test_rebuilding_is_asked_for_in_the_settings(setting):
     assert [type(one).__name__ for one in made] == ["NoneType", "TraceRebuilder"]
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS)
-async def test_what_other_instrumentations_sent_is_scored(setting, convention):
+async def test_what_other_instrumentations_sent_is_scored(setting):
     """What Langfuse made of a real instrumentation's spans is enough to rebuild the call from, if they hold texts."""
     start = int(STARTED_AT.timestamp() * 1e9)
-    send(
-        setting.server,
-        [
-            {
-                "traceId": span.trace_id,
-                "spanId": span.id,
-                **({"parentSpanId": span.parent_id} if span.parent_id else {}),
-                "name": span.name,
-                "kind": 1,
-                "startTimeUnixNano": str(start + span.start_ns),
-                "endTimeUnixNano": str(start + (span.end_ns or 0)),
-                "attributes": [{"key": k, "value": {"stringValue": str(v)}} for k, v in span.attributes.items()],
-                "status": {"code": 0},
-            }
-            for span in recorded(convention, "chain")
-        ],
-        scope="openinference" if convention == "openinference" else "opentelemetry.instrumentation.langchain",
-    )
+    traces = {convention: recorded(convention, "chain") for convention in CONVENTIONS}
+    for convention, spans in traces.items():
+        scope = "openinference" if convention == "openinference" else "opentelemetry.instrumentation.langchain"
+        send(setting.server, [_recorded_span(span, start) for span in spans], scope=scope)
     await setting.look()
 
-    has_text = convention in WITH_TEXT
-    assert list(setting.outcomes().values()) == ["scored" if has_text else "contexts_unknown"]
-    (mark,) = stored_scores(setting.server, name="rag_outcome")
+    outcomes = {trace: outcome for (trace, _span), outcome in setting.outcomes().items()}
+    assert {convention: outcomes[spans[0].trace_id] for convention, spans in traces.items()} == {
+        "otel_genai": "contexts_unknown",
+        **dict.fromkeys(WITH_TEXT, "scored"),
+    }
+    comments = {str(s["value"]): s.get("comment") for s in stored_scores(setting.server, name="rag_outcome")}
     why = "the instrumentation writes ids of documents without their texts"
-    assert mark.get("comment") == (None if has_text else why)
+    assert comments == {"contexts_unknown": why, "scored": None}
 
 
 def test_observations_that_do_not_hang_together_are_waited_for():
@@ -369,6 +358,20 @@ def test_observations_that_do_not_hang_together_are_waited_for():
     ]
 
     assert states == ["waiting", "waiting", "whole"]
+
+
+def _recorded_span(span: Span, start: int) -> dict[str, object]:
+    return {
+        "traceId": span.trace_id,
+        "spanId": span.id,
+        **({"parentSpanId": span.parent_id} if span.parent_id else {}),
+        "name": span.name,
+        "kind": 1,
+        "startTimeUnixNano": str(start + span.start_ns),
+        "endTimeUnixNano": str(start + (span.end_ns or 0)),
+        "attributes": [{"key": k, "value": {"stringValue": str(v)}} for k, v in span.attributes.items()],
+        "status": {"code": 0},
+    }
 
 
 def _listed(number: int) -> ObservationRow:
