@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ragtrace.align.marks import DENSE, Marks
 
-_SHARE, _SMALL_SHARE = 0.08, 0.4
+_SHARE, _SMALL_SHARE = 0.12, 0.6
 """Share of letters that are anchors; more where the texts are small."""
 _SMALL = 16_000
 _SAMPLE = 4096
