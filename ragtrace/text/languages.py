@@ -130,7 +130,7 @@ def _latin(sample: str) -> str:
     for word in words:
         for language in (shared := _WORD_LANGUAGES.get(word, ())):
             evidence[language] += 1 / len(shared)
-    for language, letters in _LETTERS.items():
+    for language, letters in () if lowered.isascii() else _LETTERS.items():
         if any(letter in lowered for letter in letters):
             found = sum(any(letter in word for letter in letters) for word in words)
             evidence[language] += _LETTER_WEIGHT * min(found, 4)

@@ -111,7 +111,7 @@ _JAPANESE = (
     r"|(?:言及|記載|情報|記述|説明)(?:が|は)(?:ない|なく|存在しません)|不足して|不十分)",
 )
 
-_OTHERS = (
+_ROMANCE = (
     r"\bje ne (?:sais|connais|dispose|trouve|peux|suis) pas\b"
     rf"(?:[.!]?$|{_ANY}{{0,40}}(?:répondre|trouver|sûr|certain|informations?|la réponse))|^je ne sais pas\b",
     rf"\b(?:contexte|textes?|documents?|passages?|sources?)\b{_ANY}{{0,40}}\bne (?:\w+ )?"
@@ -120,22 +120,35 @@ _OTHERS = (
     rf"{_ANY}{{0,40}}(?:responder|información|respuesta|datos)",
     rf"\b(?:contexto|textos?|documentos?|pasajes?|fuentes?)\b{_ANY}{{0,40}}\bno (?:\w+ )?"
     r"(?:contien\w+|menciona\w*|proporciona\w*|especifica\w*|indica\w*|incluye\w*|ofrece\w*)",
-    r"\b(?:non lo so|não sei|bilmiyorum|ik weet het niet|nie wiem|jag vet inte|لا أعرف|لا أعلم|मुझे नहीं पता)\b",
-    r"모르겠|알 수 없|모릅니다|ไม่ทราบ|không biết",
+    r"\b(?:non lo so|não sei|bilmiyorum|ik weet het niet|nie wiem|jag vet inte)\b",
 )
+_OTHERS = (r"\b(?:لا أعرف|لا أعلم|मुझे नहीं पता)\b|모르겠|알 수 없|모릅니다|ไม่ทราบ|không biết",)
 
-_PHRASES = (*_ENGLISH, *_GERMAN, *_RUSSIAN, *_CHINESE, *_JAPANESE, *_OTHERS)
-_REFUSAL = re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES), re.IGNORECASE)
-_NEGATIVE = re.compile(
-    r"\bn[oe]|n['’]?t\b|cannot|unable|unsure|unknown|unanswer|insufficient|lack|silent|beyond|afraid|n/a|nicht|kein"
-    r"|unbekannt|unzureichend|нет|не|отсутству|нельзя|затрудня|[不没沒未无無难缺找暂暫]|ません|ない|なく|かねます|nada"
-    r"|não|bilmiyorum|weet|jag|لا|नहीं|모르|없|모릅|ไม่|không",
-    re.IGNORECASE,
+
+def _any_of(*phrases: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{phrase})" for phrase in phrases), re.IGNORECASE)
+
+
+# What each script's phrases cannot do without, and the phrases: most sentences hold none, and are done with quickly.
+_LATIN = (
+    _any_of(
+        r"\bn(?:o[nt]?|e|ever|owhere|/a|ão|ie|icht)\b|n['’]t\b|\b(?:do|does|di|ca|could|would|is|are|was|were)d?nt\b|cannot",
+        r"un(?:able|sure|answer|zureichend|bekannt)|unknown|insufficient|lack|silent|beyond|afraid|keine?|bilmiyorum",
+        r"weet het|vet inte",
+    ),
+    _any_of(*_ENGLISH, *_GERMAN, *_ROMANCE),
 )
-"""Every phrase holds one of these; most sentences hold none, and are done with quickly."""
+_FOREIGN = (
+    (_any_of("нет", "не", "отсутству", "нельзя", "затрудня"), _any_of(*_RUSSIAN)),
+    (_any_of("[不没沒未无無难缺找暂暫]", "ません", "ない", "なく", "かねます"), _any_of(*_CHINESE, *_JAPANESE)),
+    (_any_of("لا", "नहीं", "모르", "없", "모릅", "ไม่", "không"), _any_of(*_OTHERS)),
+)
 _LONGEST = 400
 
 
 def is_refusal(sentence: str) -> bool:
     """Tell whether a sentence says that its author cannot or will not answer from what is known."""
-    return len(sentence) <= _LONGEST and bool(_NEGATIVE.search(sentence)) and bool(_REFUSAL.search(sentence))
+    if len(sentence) > _LONGEST:
+        return False
+    scripts = (_LATIN,) if sentence.isascii() else (_LATIN, *_FOREIGN)
+    return any(needed.search(sentence) and phrases.search(sentence) for needed, phrases in scripts)
