@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import sys
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -87,14 +86,29 @@ def judge(
 
 @app.command()
 def promote(
-    below: Annotated[list[str], typer.Option(help="METRIC=NUMBER, e.g. faithfulness=0.5; may be repeated.")],
     dataset: Annotated[str, typer.Option(help="Langfuse dataset; made if it is not there.")],
+    below: Annotated[
+        list[str] | None,
+        typer.Option(help="METRIC=NUMBER where high is good, e.g. faithfulness=0.5; may be repeated."),
+    ] = None,
+    above: Annotated[
+        list[str] | None,
+        typer.Option(help="METRIC=NUMBER where low is good, e.g. hallucination_rate=0.2; may be repeated."),
+    ] = None,
     since: Since = "24h",
+    until: Until = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be added; write nothing.")] = False,
 ) -> None:
-    """Put answers with a score below a limit into a Langfuse dataset, each once."""
+    """Put answers with a score beyond any of the limits into a Langfuse dataset, each once."""
     with extra("score"):
         from ragtrace.scorer import promote as promote_
-        from ragtrace.scorer.moments import parse_moment
-    start = parse_moment(since, option="--since", now=datetime.now(UTC))
-    work = promote_.run_promote(load_settings(), promote_.parse_limits(below), dataset=dataset, since=start)
-    typer.echo(asyncio.run(work).as_text(dataset))
+        from ragtrace.scorer.moments import parse_moment, utc_now
+    now = utc_now()
+    request = promote_.PromoteRequest(
+        limits=promote_.parse_limits(below or (), above or ()),
+        dataset=dataset,
+        since=parse_moment(since, option="--since", now=now),
+        until=parse_moment(until, option="--until", now=now) if until else None,
+        is_dry_run=dry_run,
+    )
+    typer.echo(asyncio.run(promote_.run_promote(load_settings(), request)).as_text(dataset))

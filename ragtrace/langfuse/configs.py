@@ -12,7 +12,6 @@ from ragtrace.model import DataType, JsonValue
 LONGEST_NAME = 35
 """Langfuse refuses configs with longer names."""
 _PATH = "api/public/score-configs"
-_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +90,9 @@ async def _read(connection: Connection, names: set[str]) -> dict[str, ScoreConfi
 
 
 async def _list(connection: Connection) -> AsyncIterator[ScoreConfig]:
-    number = 1
-    while True:
-        reply = await connection.get("read score configs", _PATH, {"page": number, "limit": _PAGE})
-        configs, _ = wire.page(connection, "read score configs", reply, _config)
-        for config in configs:
+    async for page in wire.numbered_pages(connection, "read score configs", _PATH, _config):
+        for config in page:
             yield config
-        if len(configs) < _PAGE:
-            return
-        number += 1
 
 
 def _config(config: JsonObject) -> ScoreConfig:

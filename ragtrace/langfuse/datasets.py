@@ -10,7 +10,6 @@ from ragtrace.model import JsonValue
 
 _DATASETS = "api/public/v2/datasets"
 _ITEMS = "api/public/dataset-items"
-_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +43,18 @@ async def ensure_dataset(connection: Connection, name: str) -> None:
     await connection.post("create a dataset", _DATASETS, json.dumps({"name": name}).encode())
 
 
+async def has_dataset(connection: Connection, name: str) -> bool:
+    """Tell whether a dataset is there."""
+    async for page in wire.numbered_pages(connection, "read datasets", _DATASETS, _name):
+        if name in page:
+            return True
+    return False
+
+
 async def item_ids(connection: Connection, dataset: str) -> frozenset[str]:
     """Return the ids of the items of a dataset that are not archived."""
-    found: set[str] = set()
-    number = 1
-    while True:
-        query: dict[str, str | int | None] = {"datasetName": dataset, "page": number, "limit": _PAGE}
-        reply = await connection.get("read a dataset", _ITEMS, query)
-        ids, _ = wire.page(connection, "read a dataset", reply, _id)
-        found |= set(ids)
-        if len(ids) < _PAGE:
-            return frozenset(found)
-        number += 1
+    pages = wire.numbered_pages(connection, "read a dataset", _ITEMS, _id, query={"datasetName": dataset})
+    return frozenset([item_id async for page in pages for item_id in page])
 
 
 async def add_item(connection: Connection, dataset: str, item: DatasetItem) -> None:
@@ -65,3 +64,7 @@ async def add_item(connection: Connection, dataset: str, item: DatasetItem) -> N
 
 def _id(item: JsonObject) -> str:
     return wire.text(item["id"])
+
+
+def _name(dataset: JsonObject) -> str:
+    return wire.text(dataset["name"])

@@ -1,6 +1,6 @@
 """Read Langfuse's JSON: pages, moments, and texts that are empty where they mean nothing."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ from ragtrace.langfuse.connection import Connection, JsonObject
 from ragtrace.model import JsonValue
 
 T = TypeVar("T")
+_PAGE = 100
 
 
 def page(
@@ -27,6 +28,25 @@ def page(
     except (LookupError, TypeError, ValueError) as exc:
         malformed = border.MalformedError(str(exc))
         raise border.describe(malformed, base_url=connection.base_url, purpose=purpose) from exc
+
+
+async def numbered_pages(
+    connection: Connection,
+    purpose: str,
+    path: str,
+    read: Callable[[JsonObject], T],
+    *,
+    query: Mapping[str, str] | None = None,
+) -> AsyncIterator[tuple[T, ...]]:
+    """Yield the pages of a listing whose pages have numbers."""
+    number = 1
+    while True:
+        reply = await connection.get(purpose, path, {**(query or {}), "page": number, "limit": _PAGE})
+        rows, _ = page(connection, purpose, reply, read)
+        yield rows
+        if len(rows) < _PAGE:
+            return
+        number += 1
 
 
 def text(value: JsonValue) -> str:

@@ -1,6 +1,7 @@
-"""Put the worst answers into a Langfuse dataset, each once."""
+"""Put answers beyond a limit, as a rule the worst, into a Langfuse dataset, each once."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,56 +19,83 @@ _TRACES_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Which numbers of a metric are beyond it; one that is equal to the bound is not."""
+
+    metric: str
+    below: float = -math.inf
+    above: float = math.inf
+
+    def is_passed_by(self, value: float) -> bool:
+        """Tell whether a number is beyond the limit."""
+        return value < self.below or value > self.above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteRequest:
+    """Which calls go into which dataset."""
+
+    limits: tuple[Limit, ...]
+    dataset: str
+    since: datetime
+    until: datetime | None = None
+    is_dry_run: bool = False
+    """Look, and write nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteSummary:
-    """What became of the calls below a limit."""
+    """What became of the calls beyond a limit."""
 
     found: int = 0
     added: int = 0
+    """In a dry run: what would be added."""
     present: int = 0
     """In the dataset before, and left as people may have changed them."""
+    is_dry_run: bool = False
 
     def as_text(self, dataset: str) -> str:
         """Return one line for people."""
         missing = self.found - self.added - self.present
         gone = f", {missing} no longer in Langfuse" if missing else ""
-        return f"{self.found} calls below: {self.added} added to {dataset!r}, {self.present} already there{gone}."
+        verb = "would be added" if self.is_dry_run else "added"
+        counts = f"{self.added} {verb} to {dataset!r}, {self.present} already there{gone}"
+        return f"{self.found} calls beyond a limit: {counts}."
 
 
-def parse_limits(texts: Sequence[str]) -> dict[str, float]:
+def parse_limits(below: Sequence[str] = (), above: Sequence[str] = ()) -> tuple[Limit, ...]:
     """Read `METRIC=NUMBER` texts.
 
     Raises:
         ConfigError: one is none, or there is none.
     """
-    limits: dict[str, float] = {}
-    for text in texts or ("",):
-        name, _, number = text.partition("=")
-        try:
-            limits[name.strip()] = float(number)
-        except ValueError:
-            raise ConfigError(f"--below {text!r}: expected METRIC=NUMBER, for example faithfulness=0.5") from None
-    return limits
+    limits = [Limit(metric=name, below=number) for name, number in map(_parse_below, below)]
+    limits += [Limit(metric=name, above=number) for name, number in map(_parse_above, above)]
+    if not limits:
+        raise ConfigError("which calls? give --below METRIC=NUMBER or --above METRIC=NUMBER")
+    return tuple(limits)
 
 
-async def run_promote(
-    settings: Settings, limits: Mapping[str, float], *, dataset: str, since: datetime, until: datetime | None = None
-) -> PromoteSummary:
-    """Add the calls with a score below its limit to a dataset; doing it again adds nothing.
+async def run_promote(settings: Settings, request: PromoteRequest) -> PromoteSummary:
+    """Add the calls with a score beyond a limit to a dataset; doing it again adds nothing.
 
     Raises:
         ConfigError: a setting is wrong.
         BackendError: Langfuse did not answer, or refused.
     """
     async with open_langfuse(settings) as api:
-        query = ScoreQuery(names=tuple(limits), since=since, until=until)
-        worst = await _worst(api, query, limits)
+        worst = await _worst(api, request)
         if not worst:
-            return PromoteSummary()
-        await datasets.ensure_dataset(api.connection, dataset)
-        present = await datasets.item_ids(api.connection, dataset)
-        wanted = {key: scores for key, scores in worst.items() if item_id(dataset, key) not in present}
-        added = await _add(api, wanted, dataset)
-    return PromoteSummary(found=len(worst), added=added, present=len(worst) - len(wanted))
+            return PromoteSummary(is_dry_run=request.is_dry_run)
+        present = await _present(api, request)
+        wanted = {key: scores for key, scores in worst.items() if item_id(request.dataset, key) not in present}
+        items = await _items(api, wanted, request.dataset)
+        if not request.is_dry_run:
+            for item in items:
+                await datasets.add_item(api.connection, request.dataset, item)
+    return PromoteSummary(
+        found=len(worst), added=len(items), present=len(worst) - len(wanted), is_dry_run=request.is_dry_run
+    )
 
 
 def item_id(dataset: str, key: CallKey) -> str:
@@ -75,27 +103,57 @@ def item_id(dataset: str, key: CallKey) -> str:
     return "rt-" + hashlib.sha256("\x1f".join((dataset, *key)).encode()).hexdigest()[:32]
 
 
-async def _worst(api: LangfuseApi, query: ScoreQuery, limits: Mapping[str, float]) -> dict[CallKey, dict[str, float]]:
+def _parse_below(text: str) -> tuple[str, float]:
+    return _parse_limit(text, option="--below", example="faithfulness=0.5")
+
+
+def _parse_above(text: str) -> tuple[str, float]:
+    return _parse_limit(text, option="--above", example="hallucination_rate=0.2")
+
+
+def _parse_limit(text: str, *, option: str, example: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise ConfigError(f"{option} {text!r}: expected METRIC=NUMBER, for example {example}") from None
+
+
+async def _worst(api: LangfuseApi, request: PromoteRequest) -> dict[CallKey, dict[str, float]]:
+    names = tuple(dict.fromkeys(limit.metric for limit in request.limits))
+    query = ScoreQuery(names=names, since=request.since, until=request.until)
     found: dict[CallKey, dict[str, float]] = {}
     async for page in api.read_scores(query):
         for score in page:
-            is_low = isinstance(score.value, int | float) and score.value < limits[score.name]
-            if is_low and score.trace_id and score.observation_id:
-                found.setdefault((score.trace_id, score.observation_id), {})[score.name] = float(score.value)
+            if isinstance(score.value, int | float) and score.trace_id and score.observation_id:
+                value = float(score.value)
+                if any(limit.metric == score.name and limit.is_passed_by(value) for limit in request.limits):
+                    found.setdefault((score.trace_id, score.observation_id), {})[score.name] = value
     return found
 
 
-async def _add(api: LangfuseApi, worst: Mapping[CallKey, Mapping[str, float]], dataset: str) -> int:
+async def _present(api: LangfuseApi, request: PromoteRequest) -> frozenset[str]:
+    """Return the items of the dataset, which is made where it is not there, but not for a look only."""
+    if not request.is_dry_run:
+        await datasets.ensure_dataset(api.connection, request.dataset)
+    elif not await datasets.has_dataset(api.connection, request.dataset):
+        return frozenset()
+    return await datasets.item_ids(api.connection, request.dataset)
+
+
+async def _items(
+    api: LangfuseApi, worst: Mapping[CallKey, Mapping[str, float]], dataset: str
+) -> tuple[DatasetItem, ...]:
+    """Return an item for each call that Langfuse still has."""
     traces = sorted({trace_id for trace_id, _ in worst})
-    added: set[CallKey] = set()
+    items: dict[CallKey, DatasetItem] = {}
     for start in range(0, len(traces), _TRACES_AT_ONCE):
         for row in await api.fetch_traces(traces[start : start + _TRACES_AT_ONCE]):
             key = (row.trace_id, row.id)
-            if key in worst and key not in added:
-                item = _item(complete_delivery(read_rag_call(row)), key, scores=worst[key], dataset=dataset)
-                await datasets.add_item(api.connection, dataset, item)
-                added.add(key)
-    return len(added)
+            if key in worst and key not in items:
+                call = complete_delivery(read_rag_call(row))
+                items[key] = _item(call, key, scores=worst[key], dataset=dataset)
+    return tuple(items.values())
 
 
 def _item(call: RagCall, key: CallKey, *, scores: Mapping[str, float], dataset: str) -> DatasetItem:

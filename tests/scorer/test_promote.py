@@ -1,6 +1,7 @@
 """Worst answers go into a dataset of a real server on loopback."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -11,7 +12,7 @@ from ragtrace import __version__
 from ragtrace.cli import app
 from ragtrace.errors import ConfigError
 from ragtrace.langfuse import Connection, LangfuseApi, OutgoingScore, ScoreRecord, datasets
-from ragtrace.scorer.promote import PromoteSummary, item_id, parse_limits, run_promote
+from ragtrace.scorer.promote import Limit, PromoteRequest, PromoteSummary, item_id, parse_limits, run_promote
 from ragtrace.settings import load_settings
 from tests.seed import RIVER, STARTED_AT, TOWER, SeedCall, seed, span_id, trace_id
 
@@ -45,9 +46,12 @@ async def write_scores(server, values: dict[int, float]) -> None:
             pass
 
 
-async def promote(server) -> PromoteSummary:
-    since = STARTED_AT - timedelta(days=1)
-    return await run_promote(settings_of(server), {"faithfulness": 0.5}, dataset="regressions", since=since)
+BELOW = Limit(metric="faithfulness", below=0.5)
+
+
+async def promote(server, *limits: Limit, **changes) -> PromoteSummary:
+    request = PromoteRequest(limits=limits or (BELOW,), dataset="regressions", since=STARTED_AT - timedelta(days=1))
+    return await run_promote(settings_of(server), replace(request, **changes))
 
 
 def items(server) -> list[dict]:
@@ -68,7 +72,7 @@ async def test_the_worst_answers_become_items_once(local_langfuse):
     stored = items(local_langfuse)
     again = await promote(local_langfuse)
 
-    assert first.as_text("r") == "3 calls below: 2 added to 'r', 0 already there, 1 no longer in Langfuse."
+    assert first.as_text("r") == "3 calls beyond a limit: 2 added to 'r', 0 already there, 1 no longer in Langfuse."
     assert again == PromoteSummary(found=3, added=0, present=2)
     assert items(local_langfuse) == stored
     shown = {
@@ -95,7 +99,7 @@ async def test_nothing_below_makes_no_dataset(local_langfuse):
     """Without an answer below the limit nothing is written."""
     summary = await promote(local_langfuse)
 
-    assert summary.as_text("r") == "0 calls below: 0 added to 'r', 0 already there."
+    assert summary.as_text("r") == "0 calls beyond a limit: 0 added to 'r', 0 already there."
     assert (
         httpx.get(
             f"{local_langfuse.base_url}/api/public/v2/datasets",
@@ -105,16 +109,64 @@ async def test_nothing_below_makes_no_dataset(local_langfuse):
     )
 
 
-@pytest.mark.parametrize("texts", [[], ["faithfulness"], ["faithfulness=low"]])
-def test_a_limit_is_a_metric_and_a_number(texts):
-    """Anything but METRIC=NUMBER is refused in one line."""
-    with pytest.raises(ConfigError, match="expected METRIC=NUMBER"):
-        parse_limits(texts)
+async def test_a_limit_from_above_takes_what_is_higher(local_langfuse):
+    """Where low is good, the calls above the limit are the worst; the limit itself is still good."""
+    seed(local_langfuse, [SeedCall(number=n) for n in range(3)])
+    await write_scores(local_langfuse, {0: 0.2, 1: 0.5, 2: 0.75})
+    summary = await promote(local_langfuse, Limit(metric="faithfulness", above=0.5))
+
+    assert summary == PromoteSummary(found=1, added=1)
+    assert [item["sourceTraceId"] for item in items(local_langfuse)] == [trace_id(2)]
+
+
+async def test_the_window_has_an_end(local_langfuse):
+    """Calls that started at or after the end are left alone."""
+    seed(local_langfuse, [SeedCall()])
+    await write_scores(local_langfuse, {0: 0.2})
+
+    assert await promote(local_langfuse, until=STARTED_AT) == PromoteSummary()
+
+
+async def test_a_dry_run_writes_nothing(local_langfuse):
+    """What would be added is counted, without a dataset and with one; no dataset is made, no item added."""
+    seed(local_langfuse, [SeedCall(number=n) for n in range(2)])
+    await write_scores(local_langfuse, {0: 0.2})
+    first = await promote(local_langfuse, is_dry_run=True)
+    made = httpx.get(
+        f"{local_langfuse.base_url}/api/public/v2/datasets",
+        auth=(local_langfuse.public_key, local_langfuse.secret_key),
+    ).json()["data"]
+    await promote(local_langfuse)
+    await write_scores(local_langfuse, {1: 0.2})
+    second = await promote(local_langfuse, is_dry_run=True)
+
+    assert first.as_text("r") == "1 calls beyond a limit: 1 would be added to 'r', 0 already there."
+    assert made == []
+    assert second == PromoteSummary(found=2, added=1, present=1, is_dry_run=True)
+    assert len(items(local_langfuse)) == 1
+
+
+@pytest.mark.parametrize("text", ["", "faithfulness", "faithfulness=low"])
+@pytest.mark.parametrize("option", ["below", "above"])
+def test_a_limit_is_a_metric_and_a_number(option, text):
+    """Anything but METRIC=NUMBER is refused in one line that names the option."""
+    with pytest.raises(ConfigError, match=f"--{option} .*expected METRIC=NUMBER"):
+        parse_limits(**{option: [text]})
+
+
+def test_without_a_limit_nothing_is_promoted():
+    """No limit at all is a mistake, not all calls."""
+    with pytest.raises(ConfigError, match="give --below METRIC=NUMBER or --above"):
+        parse_limits()
 
 
 def test_limits_are_read():
-    """Several limits may be given."""
-    assert parse_limits(["faithfulness=0.5", "context_recall=1"]) == {"faithfulness": 0.5, "context_recall": 1.0}
+    """Several limits may be given, on both sides."""
+    assert parse_limits(["faithfulness=0.5", "context_recall=1"], ["hallucination_rate=0.2"]) == (
+        Limit(metric="faithfulness", below=0.5),
+        Limit(metric="context_recall", below=1.0),
+        Limit(metric="hallucination_rate", above=0.2),
+    )
 
 
 async def test_a_dataset_larger_than_a_page_is_read_whole(local_langfuse):
@@ -151,4 +203,4 @@ def test_the_command(local_langfuse):
     outcome = CliRunner().invoke(app, arguments, env=variables)
 
     assert outcome.exit_code == 0, outcome.output
-    assert outcome.stdout.startswith("1 calls below: 1 added to 'regressions', 0 already there")
+    assert outcome.stdout.startswith("1 calls beyond a limit: 1 added to 'regressions', 0 already there")
