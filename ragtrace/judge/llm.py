@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from random import Random
@@ -131,6 +131,21 @@ class LlmJudge:
         if _is_complete(findings, plan):
             self._state.put(key, encode(findings, plan), time.time())
         return self._verdicts(plan, findings, usage)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector a text, of the model that RAGTRACE_EMBEDDING_MODEL names, all of one length.
+
+        Raises:
+            JudgeUnavailable: no reply in time.
+            JudgeReplyInvalid: the endpoint has no such model, or sent something else than vectors.
+        """
+        seconds = self._settings.judge_deadline_seconds
+        try:
+            async with asyncio.timeout(None) as timeout:
+                model = self._settings.embedding_model or ""
+                return await self._endpoint.embed(texts, Deadline(seconds, timeout), model=model)
+        except TimeoutError:
+            raise JudgeUnavailable(f"judge {self._endpoint.address}: no vectors within {seconds:g} s") from None
 
     async def aclose(self) -> None:
         """Close the running loop's connections, and the state file."""

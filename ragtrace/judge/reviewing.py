@@ -1,9 +1,7 @@
 """The one further request that grades and answer_relevancy cost: about question and answer as wholes."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from operator import mul
 from typing import Final
 
 from ragtrace.errors import JudgeRefused, JudgeReplyInvalid
@@ -12,6 +10,7 @@ from ragtrace.judge.json_text import own_object
 from ragtrace.judge.planning import TooLongError, count_tokens
 from ragtrace.judge.prompt import draw_code, list_schema, object_schema
 from ragtrace.judge.protocol import NOTHING, Excerpt, Extra, Findings, Plan
+from ragtrace.judge.vectors import cosine
 from ragtrace.model import Grades, JsonValue, Relevancy
 from ragtrace.prompts import section
 
@@ -121,12 +120,7 @@ async def _measure(asking: Asking, question: str, relevancy: Relevancy, *, model
         asked, *others = await asking.endpoint.embed([question, *relevancy.questions], asking.deadline, model=model)
     except JudgeReplyInvalid:
         return None
-    return replace(relevancy, cosines=tuple(_cosine(asked, other) for other in others))
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    length = math.hypot(*one) * math.hypot(*other)
-    return sum(map(mul, one, other)) / length if length else 0.0
+    return replace(relevancy, cosines=tuple(cosine(asked, other) for other in others))
 
 
 def _line(value: JsonValue) -> str:

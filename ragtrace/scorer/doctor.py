@@ -10,6 +10,7 @@ from ragtrace import __version__
 from ragtrace.errors import BackendError, ConfigError, JudgeError
 from ragtrace.judge import make_judge
 from ragtrace.judge.base import Judge
+from ragtrace.judge.separation import measure_separation
 from ragtrace.langfuse import LangfuseApi, RetryPolicy, open_langfuse
 from ragtrace.langfuse.write import ARRAYS_SINCE
 from ragtrace.model import RagCall
@@ -46,7 +47,10 @@ async def examine(load: Callable[[], Settings]) -> list[Finding]:
     except ConfigError as exc:
         return [*findings, Finding(level="fail", subject="settings", text=str(exc))]
     findings += [finding async for finding in _examine_langfuse(settings)]
-    return [*findings, await _examine_judge(settings), _sampling(settings)]
+    findings.append(await _examine_judge(settings))
+    if settings.embedding_model is not None:
+        findings.append(await _examine_embeddings(settings, settings.embedding_model))
+    return [*findings, _sampling(settings)]
 
 
 def examine_packages(version_of: Callable[[str], str] = metadata.version) -> list[Finding]:
@@ -136,6 +140,34 @@ async def _probe(judge: Judge, settings: Settings) -> Finding:
             "OPENAI_API_KEY (and OPENAI_BASE_URL) for a model's verdicts",
         )
     return Finding(level="ok", subject="judge", text=answers + where)
+
+
+async def _examine_embeddings(settings: Settings, model: str) -> Finding:
+    """See whether answer_relevancy would mean something: a paraphrase must be nearer than an unrelated question."""
+    if settings.judge_model is None:
+        text = f"{model} is not used: answer_relevancy needs RAGTRACE_JUDGE_MODEL, too"
+        return Finding(level="note", subject="embedding", text=text)
+    # The OpenAI client takes a third of a second to import.
+    from ragtrace.judge.llm import LlmJudge
+
+    deadline = min(settings.judge_deadline_seconds, _PROBE_SECONDS)
+    try:
+        judge = LlmJudge(settings.model_copy(update={"judge_deadline_seconds": deadline}))
+    except ConfigError as exc:
+        return Finding(level="fail", subject="embedding", text=str(exc))
+    try:
+        with untraced():
+            found = await measure_separation(judge)
+    except JudgeError as exc:
+        return Finding(level="fail", subject="embedding", text=str(exc))
+    finally:
+        await judge.aclose()
+    unclear = [f"{s.language} {s.paraphrase:.2f} against {s.unrelated:.2f}" for s in found if not s.is_clear]
+    if unclear:
+        text = f"{model} hardly tells a paraphrase from an unrelated question ({', '.join(unclear)}): do not rely on "
+        return Finding(level="note", subject="embedding", text=text + "answer_relevancy in these languages")
+    languages = ", ".join(s.language for s in found)
+    return Finding(level="ok", subject="embedding", text=f"{model} tells paraphrases from other questions: {languages}")
 
 
 def _tiny_call() -> RagCall:

@@ -1,15 +1,20 @@
 """What may be asked beside the verdicts: the question's needs in the same reply, grades and questions in one more."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from ragtrace import metrics
+from ragtrace.errors import JudgeUnavailable
 from ragtrace.judge import make_judge
 from ragtrace.judge.llm import LlmJudge
+from ragtrace.judge.separation import measure_separation
 from ragtrace.model import Grades, Need, Relevancy, Score, Verdicts
+from ragtrace.scorer.doctor import examine
+from ragtrace.settings import load_settings
 from tests.build import call, received
 from tests.judge.endpoint import Answer, Asked, Reply, ScriptedEndpoint, claim, fails, says, verdicts
 
@@ -257,3 +262,81 @@ async def test_the_wanted_scores_reach_the_judge_that_the_settings_choose(endpoi
     judge = make_judge(endpoint.settings(), metrics=["sufficiency"])
 
     assert judge.fingerprint != make_judge(endpoint.settings()).fingerprint
+
+
+def _embeddings(unclear: Sequence[int] = ()) -> Answer:
+    """Vectors by which a paraphrase is nearer than another question, except in the languages at these places."""
+
+    def answer(asked: Asked) -> Reply:
+        if not asked.path.endswith("/embeddings"):
+            return with_verdicts(asked)
+        data = []
+        for place in range(len(asked.body["input"])):
+            language, part = divmod(place, 3)
+            vector = [1.0, 0.0] if part < 2 or language in unclear else [0.0, 1.0]
+            data.append({"index": place, "embedding": vector})
+        return Reply(body=json.dumps({"data": data}))
+
+    return answer
+
+
+async def test_paraphrases_are_nearer_than_other_questions(endpoint: ScriptedEndpoint):
+    """One request embeds a question, a paraphrase and another question in each language."""
+    endpoint.answers(_embeddings(unclear=[1]))
+    judge = judge_for(endpoint)
+
+    found = await measure_separation(judge)
+    await judge.aclose()
+
+    assert [(s.language, s.paraphrase, s.unrelated, s.is_clear) for s in found] == [
+        ("en", 1.0, 0.0, True),
+        ("zh", 1.0, 1.0, False),
+        ("ja", 1.0, 0.0, True),
+        ("ru", 1.0, 0.0, True),
+        ("de", 1.0, 0.0, True),
+    ]
+    assert len(endpoint.asked) == 1
+
+
+async def test_vectors_that_never_come(endpoint: ScriptedEndpoint):
+    """An endpoint that hangs is given up at the deadline."""
+    endpoint.answers(lambda asked: Reply(body="", hangs=True))
+    judge = judge_for(endpoint, judge_deadline_seconds=0.1)
+
+    with pytest.raises(JudgeUnavailable, match=r"no vectors within 0\.1 s"):
+        await judge.embed(["a"])
+    await judge.aclose()
+
+
+@pytest.mark.parametrize(
+    ("answer", "level", "text"),
+    [
+        (_embeddings(), "ok", "vectors tells paraphrases from other questions: en, zh, ja, ru, de"),
+        (
+            _embeddings(unclear=[1, 3]),
+            "note",
+            "vectors hardly tells a paraphrase from an unrelated question (zh 1.00 against 1.00, ru 1.00 against 1.00)"
+            ": do not rely on answer_relevancy in these languages",
+        ),
+        (lambda asked: fails(404, "no such model"), "fail", "check RAGTRACE_EMBEDDING_MODEL"),
+    ],
+    ids=["clear", "unclear", "no model"],
+)
+async def test_the_doctor_looks_at_the_embedding_model(endpoint: ScriptedEndpoint, answer, level, text):
+    """Where an embedding model is set, the doctor says whether its cosines mean something in each language."""
+    endpoint.answers(answer)
+
+    findings = {f.subject: f for f in await examine(lambda: endpoint.settings(embedding_model="vectors"))}
+
+    assert findings["embedding"].level == level
+    assert text in findings["embedding"].text
+
+
+async def test_an_embedding_model_alone_is_not_used():
+    """The embedded judge asks no questions back, so there is nothing to embed."""
+    findings = {f.subject: f for f in await examine(lambda: load_settings({"RAGTRACE_EMBEDDING_MODEL": "vectors"}))}
+
+    assert (findings["embedding"].level, findings["embedding"].text) == (
+        "note",
+        "vectors is not used: answer_relevancy needs RAGTRACE_JUDGE_MODEL, too",
+    )
