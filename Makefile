@@ -6,7 +6,7 @@ DATA ?=
 JUDGE ?=
 MODEL ?=
 
-.PHONY: demo test check format bench bench-capture bench-align bench-judge bench-scorer agreement seeds soak test-examples screens clean help
+.PHONY: demo test check format bench bench-capture bench-align bench-judge bench-scorer bench-report agreement seeds soak test-examples screens clean help
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -52,6 +52,9 @@ bench-judge: $(STAMP)  ## Calls, tokens, throughput and faults of the judge.
 
 bench-scorer: $(STAMP)  ## Write-back, requests under a rate limit, and memory of the scorer.
 	@$(BIN)/python benchmarks/scorer.py
+
+bench-report: $(STAMP)  ## Seconds and bytes of a report on 10,000 calls.
+	@$(BIN)/python benchmarks/report.py
 
 agreement: $(STAMP)  ## DATA=dir [JUDGE=endpoint MODEL=name]: a judge against human labels.
 	@$(BIN)/python benchmarks/agreement.py $(if $(DATA),--data $(DATA)) $(if $(JUDGE),--judge $(JUDGE)) $(if $(MODEL),--model $(MODEL))

@@ -1,15 +1,17 @@
 """Make a report out of a window's records and the content of its worst calls."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS, advise
 from ragtrace.model import RagCall
-from ragtrace.report import diagnosis, rates, words
+from ragtrace.report import diagnosis, estimates, rates, trend, words
 from ragtrace.report.calls import show_call
-from ragtrace.report.content import Report
-from ragtrace.report.records import CallRecord, badness
+from ragtrace.report.choosing import Choice
+from ragtrace.report.content import Choices, Report
+from ragtrace.report.records import CallRecord
+from ragtrace.report.segments import Segment, by_segment
 from ragtrace.semconv import OUTCOME_SCORED
 
 
@@ -26,9 +28,17 @@ class Source:
         return f"{self.base_url}/project/{self.project_id}/traces/{trace_id}"
 
 
-def worst(records: Iterable[CallRecord], limit: int) -> tuple[CallRecord, ...]:
-    """Return the calls to read first."""
-    return tuple(sorted(records, key=badness)[:limit])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What the calls are held against, and how they are looked at."""
+
+    thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULT_THRESHOLDS)
+    before: Sequence[CallRecord] = ()
+    """Calls of the window before."""
+    compared_since: datetime | None = None
+    segment: Segment | None = None
+    choice: Choice = field(default_factory=Choice)
+    choices: Choices = field(default_factory=Choices)
 
 
 def make_report(
@@ -37,9 +47,11 @@ def make_report(
     *,
     source: Source,
     made_at: datetime,
-    thresholds: Mapping[str, float] = DEFAULT_THRESHOLDS,
+    frame: Frame | None = None,
 ) -> Report:
     """Return the report on `records`; shown are those whose content is there, by (trace id, observation id)."""
+    frame = frame or Frame()
+    thresholds = frame.thresholds
     summary = rates.summarise(records, thresholds)
     known = [r for r in records if (r.trace_id, r.observation_id) in contents]
     starts = [record.started_at for record in records]
@@ -57,6 +69,14 @@ def make_report(
         rates=summary,
         causes=words.count_causes(diagnosis.count_layers(records, thresholds)),
         advice=advise({rate.name: rate.mean for rate in summary if rate.mean is not None}, thresholds),
+        delivery_loss=estimates.delivery_loss(records),
+        cost=rates.judging_cost(records),
+        trends=trend.trends(records),
+        compared_since=frame.compared_since,
+        changes=trend.changes(frame.before, records),
+        choices=frame.choices,
+        segmented_by=frame.segment,
+        segments=by_segment(records, frame.segment) if frame.segment else (),
         shown=tuple(
             show_call(
                 record,
@@ -65,6 +85,6 @@ def make_report(
                 url=source.trace_url(record.trace_id),
                 thresholds=thresholds,
             )
-            for number, record in enumerate(worst(known, len(known)), start=1)
+            for number, record in enumerate(frame.choice.worst(known, len(known)), start=1)
         ),
     )

@@ -41,7 +41,7 @@ def show_call(
         answer=answer,
         reference=call.reference,
         passages=None if passages is None else show_passages(passages, outcome),
-        scores=_scores(record.scores, outcome.unscored),
+        scores=_scores(record, outcome.unscored),
         findings=diagnosis.find(record, thresholds),
         verdict=_verdict(outcome, verdicts),
         severity=_severity(verdicts),
@@ -94,7 +94,8 @@ def _claim(claim: StoredClaim) -> ShownClaim:
     return ShownClaim(text=claim.text, verdict=claim.verdict, reason=claim.reason, evidence=evidence)
 
 
-def _scores(values: Mapping[str, float], unscored: Mapping[str, str]) -> tuple[ShownScore, ...]:
+def _scores(record: CallRecord, unscored: Mapping[str, str]) -> tuple[ShownScore, ...]:
+    values = record.scores
     names = [name for name in (*words.LABELS, *sorted(values)) if name in values or name in unscored]
     return tuple(
         ShownScore(
@@ -102,6 +103,7 @@ def _scores(values: Mapping[str, float], unscored: Mapping[str, str]) -> tuple[S
             label=words.label(name),
             value=values.get(name),
             unscored=words.reason(unscored[name]) if name not in values else None,
+            comment=record.comments.get(name),
         )
         for name in dict.fromkeys(names)
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -12,10 +12,12 @@ from ragtrace.langfuse import CallQuery, LangfuseApi, ScoreQuery, StoredScore
 from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS
 from ragtrace.metrics.pooling import count_units
 from ragtrace.model import RagCall
-from ragtrace.report.assemble import Source, make_report, worst
-from ragtrace.report.content import Report
+from ragtrace.report.assemble import Frame, Source, make_report
+from ragtrace.report.choosing import Choice, choices_of
+from ragtrace.report.content import Choices, Report
 from ragtrace.report.outcome import read_outcome
 from ragtrace.report.records import CallRecord
+from ragtrace.report.segments import NEED_CONTENT, Segment, labels_of_content, labels_of_row
 
 Key = tuple[str, str]
 """Trace id and observation id."""
@@ -33,6 +35,18 @@ class Window:
     """One trace, whenever it was."""
     shown: int = 50
     """Most calls whose content is read and shown, worst first."""
+    segment: Segment | None = None
+    """What to split the calls by."""
+    choice: Choice = field(default_factory=Choice)
+    """Which of the calls the report is about."""
+    is_compared: bool = False
+    """The window before, as long, is read too; it needs `since`."""
+
+    def before(self, now: datetime) -> "Window | None":
+        """Return the window before, which ends where this one begins."""
+        if not self.is_compared or self.since is None:
+            return None
+        return replace(self, since=self.since - ((self.until or now) - self.since), until=self.since)
 
 
 async def collect(
@@ -48,20 +62,62 @@ async def collect(
         BackendError: Langfuse could not be read.
     """
     project = await api.project()
-    rows = await _list_rows(api, window)
-    records = make_records(rows.values(), await _read_scores(api, rows.values(), window))
-    chosen = worst(records, window.shown)
+    found = await _read_window(api, window)
+    earlier = window.before(made_at)
+    before = await _read_window(api, earlier) if earlier else None
+    records = tuple(found.records.values())
+    chosen = [found.rows[r.trace_id, r.observation_id] for r in window.choice.worst(records, window.shown)]
     return make_report(
         records,
-        await _read_contents(api, [rows[r.trace_id, r.observation_id] for r in chosen]),
+        await _read_contents(api, chosen),
         source=Source(
             base_url=api.connection.base_url,
             project_id=project.id if project else "-",
             project_name=project.name if project else "Langfuse",
         ),
         made_at=made_at,
-        thresholds=thresholds,
+        frame=Frame(
+            thresholds=thresholds,
+            before=tuple(before.records.values()) if before else (),
+            compared_since=earlier.since if earlier else None,
+            segment=window.segment,
+            choice=window.choice,
+            choices=found.choices,
+        ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Calls that a window's choice takes."""
+
+    rows: Mapping[Key, ObservationRow]
+    records: Mapping[Key, CallRecord]
+    choices: Choices
+
+
+async def _read_window(api: LangfuseApi, window: Window) -> _Found:
+    rows = await _list_rows(api, window)
+    scores = await _read_scores(api, rows.values(), window)
+    listed = {(r.trace_id, r.observation_id): r for r in make_records(rows.values(), scores)}
+    records = {key: record for key, record in listed.items() if window.choice.takes(record)}
+    if window.choice.search or window.segment in NEED_CONTENT:
+        records = await _look_inside(api, records, rows, window.choice)
+    return _Found(rows=rows, records=records, choices=choices_of(listed.values()))
+
+
+async def _look_inside(
+    api: LangfuseApi, records: Mapping[Key, CallRecord], rows: Mapping[Key, ObservationRow], choice: Choice
+) -> dict[Key, CallRecord]:
+    """Read the content of all calls, batch by batch, keep what it says of them and drop those without the words."""
+    # What cannot be read holds no words; without a search it stays, not labelled.
+    kept = {} if choice.search else dict(records)
+    async for batch in api.fetch([rows[key] for key in records]):
+        for row in batch.rows:
+            key, call = (row.trace_id, row.id), read_rag_call(row)
+            if choice.holds(call):
+                kept[key] = replace(records[key], labels={**records[key].labels, **labels_of_content(call)})
+    return kept
 
 
 def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) -> tuple[CallRecord, ...]:
@@ -69,12 +125,15 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
     numbers: dict[Key, dict[str, float]] = {}
     units: dict[Key, dict[str, int]] = {}
     marks: dict[Key, StoredScore] = {}
+    comments: dict[Key, dict[str, str]] = {}
     for score in scores:
         key = (score.trace_id or "", score.observation_id or "")
         if score.name == semconv.RAG_OUTCOME:
             marks.setdefault(key, score)
         elif score.data_type == "NUMERIC" and isinstance(score.value, float | int):
             numbers.setdefault(key, {}).setdefault(score.name, float(score.value))
+            if score.comment:
+                comments.setdefault(key, {}).setdefault(score.name, score.comment)
             count = count_units(score.name, score.metadata)
             if count is not None:
                 units.setdefault(key, {}).setdefault(score.name, count)
@@ -85,6 +144,8 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
             started_at=row.start_time,
             scores=numbers.get((row.trace_id, row.id), {}),
             units=units.get((row.trace_id, row.id), {}),
+            comments=comments.get((row.trace_id, row.id), {}),
+            labels=labels_of_row(row),
             outcome=read_outcome(marks[row.trace_id, row.id]) if (row.trace_id, row.id) in marks else None,
         )
         for row in rows

@@ -9,7 +9,8 @@ from rich.console import Console
 from ragtrace.errors import ConfigError
 from ragtrace.langfuse import open_langfuse
 from ragtrace.metrics.diagnosis import all_thresholds
-from ragtrace.report import terminal
+from ragtrace.report import terminal, words
+from ragtrace.report.as_csv import to_csv
 from ragtrace.report.as_json import to_json
 from ragtrace.report.collect import Window, collect
 from ragtrace.report.content import Report
@@ -36,23 +37,40 @@ def write_page(report: Report, path: Path) -> None:
     Raises:
         ConfigError: there is no writing to `path`.
     """
+    _write(path, render_page(report), option="--html")
+
+
+def write_table(report: Report, path: Path) -> None:
+    """Write the numbers as CSV, whole or not at all.
+
+    Raises:
+        ConfigError: there is no writing to `path`.
+    """
+    _write(path, to_csv(report), option="--csv")
+
+
+def _write(path: Path, text: str, *, option: str) -> None:
     draft = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(render_page(report), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except OSError as exc:
-        raise ConfigError(f"--html {path}: cannot be written ({exc.strerror}); name another file") from None
+        raise ConfigError(f"{option} {path}: cannot be written ({exc.strerror}); name another file") from None
 
 
 def print_report(report: Report, console: Console) -> None:
     """Print rates, causes, advice and the three worst answers."""
     console.print(terminal.render_rates(report), "")
     console.print(terminal.render_causes(report), "")
+    if report.changes:
+        console.print(terminal.render_changes(report), "")
+    if report.segments:
+        console.print(terminal.render_segments(report), "")
     if report.advice:
         console.print(terminal.render_advice(report), "")
     console.print(terminal.render_calls(report.shown[:_SHOWN_IN_TERMINAL]), soft_wrap=True)
-    for sentence in report.obtained:
+    for sentence in (*report.obtained, words.loss(report.delivery_loss), words.cost(report.cost)):
         console.print(sentence, style="dim", highlight=False, soft_wrap=True)
 
 

@@ -7,10 +7,13 @@ from typing import Literal
 
 from ragtrace.metrics.diagnosis import Advice, Layer
 from ragtrace.model import ClaimVerdict, SentenceKind
+from ragtrace.stats import Estimate
 
 Fate = Literal["received", "cut", "dropped", "changed", "unknown"]
 """What became of a passage: whole, in part, not at all, in other words, not known."""
 Severity = Literal["contradicted", "unsupported", "clear", "unscored"]
+Step = Literal["hour", "day", "week"]
+"""How long each stretch of a trend is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,8 @@ class ShownScore:
     value: float | None
     unscored: str | None
     """The reason in words."""
+    comment: str | None = None
+    """What the score says of itself in Langfuse."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +135,8 @@ class MetricRates:
     """Calls without a number, by reason."""
     is_headline: bool
     """Stands in large type on top."""
+    estimate: Estimate
+    """The mean with its interval, where there are answers enough for one."""
     pooled: float | None = None
     """Micro: every claim, sentence or citation counts the same; None for metrics that are no share of such."""
     unit: str | None = None
@@ -149,6 +156,81 @@ class CauseCount:
     title: str
     text: str
     calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendPoint:
+    """A metric in one stretch of the window."""
+
+    start: datetime
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """A metric through the window."""
+
+    name: str
+    label: str
+    step: Step
+    points: tuple[TrendPoint, ...]
+    """In order of time; stretches without calls are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A metric beside the window before, which is as long."""
+
+    name: str
+    label: str
+    before: Estimate
+    now: Estimate
+    difference: Estimate
+    """Now less before."""
+    since: datetime | None
+    """When it most likely changed; None: the difference may be chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentRates:
+    """The headline metrics of the calls that share a tag, a model or the like."""
+
+    value: str
+    calls: int
+    estimates: Mapping[str, Estimate]
+    """By metric."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryLoss:
+    """What retrieval found and the generator was not sent."""
+
+    recall: Estimate
+    """Retrieval recall less context recall, over the calls with a reference."""
+    text: Estimate
+    """Share of the retrieved text that was received."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingCost:
+    """What judging the window took, as the judges reported it."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    money: float | None
+    """In the currency of the `[prices]` settings; None where no judged call had a price."""
+    unpriced: int
+    """Judge calls without a price, which `money` leaves out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What the calls of the window can be chosen by, in whole, whatever was chosen."""
+
+    metrics: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,4 +256,13 @@ class Report:
     """All judged calls of the window by what went wrong; a call may count for several."""
     advice: tuple[Advice, ...]
     """What the means of the window point to, layer by layer."""
+    delivery_loss: DeliveryLoss
+    cost: JudgingCost
+    trends: tuple[Trend, ...]
+    compared_since: datetime | None
+    """Where the window before begins; None: nothing was compared."""
+    changes: tuple[Change, ...]
+    choices: Choices
+    segmented_by: str | None
+    segments: tuple[SegmentRates, ...]
     shown: tuple[ShownCall, ...]

@@ -1,7 +1,7 @@
 """Write a report as one HTML page that needs nothing else: no script, no font, no picture from elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from markupsafe import Markup, escape
 
 from ragtrace import __version__
 from ragtrace.extract import json_text
-from ragtrace.report import words
-from ragtrace.report.content import Report, ShownCall
+from ragtrace.report import chart, words
+from ragtrace.report.choosing import Choice
+from ragtrace.report.content import Choices, Report, ShownCall, Trend
 
 PAGE_BYTES = 4_500_000
 """Largest page; answers beyond are left out, the worst stay."""
@@ -21,11 +22,24 @@ _MARKUP_A_PART = 600
 """Bytes of markup around a passage, a sentence or a claim."""
 
 
-def render_page(report: Report) -> str:
-    """Return the page; text of passages, answers and questions is escaped, whatever it holds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """The form of a live page: what was chosen, and what there is to choose from."""
+
+    chosen: Choice
+    choices: Choices
+
+
+def render_page(report: Report, filters: Filters | None = None) -> str:
+    """Return the page; text of passages, answers and questions is escaped, whatever it holds.
+
+    Args:
+        report: What the page says.
+        filters: The form of a live page; None: the page is a file, which nobody answers.
+    """
     bounded = replace(report, shown=within(report.shown, PAGE_BYTES))
     template = _environment().get_template("page.html.j2")
-    page = template.render(report=bounded, version=__version__, opened=_OPEN_CALLS)
+    page = template.render(report=bounded, version=__version__, opened=_OPEN_CALLS, filters=filters)
     return json_text.without_surrogates(page)
 
 
@@ -61,6 +75,14 @@ def _environment() -> Environment:
         shown_of=words.shown_of,
         moment=words.moment,
         reason=words.reason,
+        label=words.label,
+        estimate=words.estimate,
+        span=words.span,
+        change=words.change,
+        loss=words.loss,
+        cost=words.cost,
+        stretch=words.stretch,
+        chart=_chart,
         verdict=words.VERDICTS.__getitem__,
         fate=words.fate,
         amount=words.amount,
@@ -68,6 +90,11 @@ def _environment() -> Environment:
         percent_number=_percent_number,
     )
     return environment
+
+
+def _chart(trend: Trend) -> Markup:
+    # Drawn by us from numbers and our own words: no user text is in it.
+    return Markup(chart.draw(trend))
 
 
 def _percent_number(share: float) -> str:

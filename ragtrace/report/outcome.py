@@ -44,6 +44,11 @@ class Outcome:
     reference: tuple[StoredSentence, ...] = ()
     judge_model: str | None = None
     judge_fingerprint: str | None = None
+    judge_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    """None: the judge's model has no price."""
     inclusion_probability: float = 1.0
 
 
@@ -60,6 +65,10 @@ def read_outcome(score: StoredScore) -> Outcome:
         reference=tuple(_sentences(metadata.get("reference_sentences"))),
         judge_model=json_text.as_text(judge.get("model")),
         judge_fingerprint=json_text.as_text(judge.get("fingerprint")),
+        judge_calls=json_text.as_integer(judge.get("calls")) or 0,
+        prompt_tokens=json_text.as_integer(judge.get("prompt_tokens")) or 0,
+        completion_tokens=json_text.as_integer(judge.get("completion_tokens")) or 0,
+        cost=json_text.as_number(judge.get("cost")),
         inclusion_probability=probability if probability and 0 < probability <= 1 else 1.0,
     )
 

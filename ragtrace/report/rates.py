@@ -7,8 +7,8 @@ from ragtrace import semconv
 from ragtrace.judge import embedded
 from ragtrace.metrics import diagnosis
 from ragtrace.metrics.pooling import UNITS
-from ragtrace.report import words
-from ragtrace.report.content import MetricRates
+from ragtrace.report import estimates, words
+from ragtrace.report.content import JudgingCost, MetricRates
 from ragtrace.report.records import CallRecord
 from ragtrace.report.words import plural
 
@@ -61,6 +61,19 @@ def obtained(records: Sequence[CallRecord]) -> tuple[str, ...]:
     return (_sample(records, seen), _judges(seen), _trust())
 
 
+def judging_cost(records: Sequence[CallRecord]) -> JudgingCost:
+    """Sum up what the judges of the window reported; calls outside the sample cost nothing and are not scaled up."""
+    outcomes = [record.outcome for record in records if record.outcome and record.outcome.judge_calls]
+    priced = [outcome.cost for outcome in outcomes if outcome.cost is not None]
+    return JudgingCost(
+        calls=sum(outcome.judge_calls for outcome in outcomes),
+        prompt_tokens=sum(outcome.prompt_tokens for outcome in outcomes),
+        completion_tokens=sum(outcome.completion_tokens for outcome in outcomes),
+        money=sum(priced) if priced else None,
+        unpriced=sum(outcome.judge_calls for outcome in outcomes if outcome.cost is None),
+    )
+
+
 def _rates(name: str, records: Sequence[CallRecord], thresholds: Mapping[str, float]) -> MetricRates:
     reasons = Counter(
         record.outcome.unscored[name]
@@ -76,6 +89,7 @@ def _rates(name: str, records: Sequence[CallRecord], thresholds: Mapping[str, fl
         scored=sum(name in record.scores for record in records),
         unscored=dict(reasons.most_common()),
         is_headline=name in words.HEADLINE_METRICS,
+        estimate=estimates.mean_of(name, records),
         pooled=pooled_mean(name, records),
         unit=UNITS.get(name),
         pass_mark=thresholds.get(name),

@@ -19,13 +19,22 @@ class CallRecord:
     """Numbers by metric."""
     units: Mapping[str, int] = field(default_factory=dict)
     """Claims, sentences or the like that each number stands on, by metric, where it is known."""
+    comments: Mapping[str, str] = field(default_factory=dict)
+    """What scores say of themselves, by metric."""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values by segment: `tag`, `model` and the like."""
     outcome: Outcome | None = None
     """None: no scorer came to it, or it was not sampled."""
 
     @property
+    def probability(self) -> float:
+        """Probability with which it came into the sample."""
+        return self.outcome.inclusion_probability if self.outcome else 1.0
+
+    @property
     def weight(self) -> float:
         """How many captured calls this one stands for."""
-        return 1.0 / self.outcome.inclusion_probability if self.outcome else 1.0
+        return 1.0 / self.probability
 
 
 def badness(record: CallRecord) -> tuple[float, float, float, float]:

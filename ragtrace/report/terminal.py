@@ -17,6 +17,7 @@ def render_rates(report: Report) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("metric", no_wrap=True)
     table.add_column("mean", justify="right", no_wrap=True)
+    table.add_column("95 %", no_wrap=True)
     table.add_column("pooled", no_wrap=True)
     table.add_column("threshold", no_wrap=True)
     table.add_column("scored", justify="right", no_wrap=True)
@@ -25,6 +26,7 @@ def render_rates(report: Report) -> RenderableType:
         table.add_row(
             rates.name,
             mean(rates),
+            _interval(rates),
             _pooled(rates),
             _pass_mark(rates),
             str(rates.scored),
@@ -42,6 +44,29 @@ def render_causes(report: Report) -> RenderableType:
     return table
 
 
+def render_changes(report: Report) -> RenderableType:
+    """Return each headline metric beside the window before."""
+    table = _plain_table("metric", "before", "now", "difference")
+    for change in report.changes:
+        table.add_row(change.name, words.estimate(change.before), words.estimate(change.now), words.change(change))
+    return table
+
+
+def render_segments(report: Report) -> RenderableType:
+    """Return the headline metrics of each segment."""
+    names = [name for name in words.HEADLINE_METRICS if any(s.estimates[name].n for s in report.segments)]
+    table = _plain_table(str(report.segmented_by), "calls", *names)
+    for segment in report.segments:
+        table.add_row(
+            Text(segment.value), str(segment.calls), *(words.estimate(segment.estimates[name]) for name in names)
+        )
+    return table
+
+
+def _plain_table(*headings: str) -> Table:
+    return Table(*headings, box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+
+
 def render_advice(report: Report) -> RenderableType:
     """Return what the means point to, first step first."""
     lines = [Text(f"{a.layer}: {a.pattern}: {', then '.join(a.steps)}") for a in report.advice]
@@ -56,6 +81,11 @@ def render_calls(calls: Iterable[ShownCall]) -> RenderableType:
 def mean(rates: MetricRates) -> str:
     """Write a mean with two digits, or a dash where nothing was scored."""
     return "–" if rates.mean is None else f"{rates.mean:.2f}"
+
+
+def _interval(rates: MetricRates) -> str:
+    found = rates.estimate
+    return "" if found.low is None or found.high is None else f"{found.low:.2f}–{found.high:.2f}"
 
 
 def _pooled(rates: MetricRates) -> str:

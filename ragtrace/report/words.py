@@ -5,7 +5,19 @@ from datetime import UTC, datetime
 
 from ragtrace import semconv
 from ragtrace.metrics.diagnosis import Layer
-from ragtrace.report.content import CauseCount, MetricRates, Report, ShownCall, ShownPassage, TextPiece
+from ragtrace.report.content import (
+    CauseCount,
+    Change,
+    DeliveryLoss,
+    JudgingCost,
+    MetricRates,
+    Report,
+    ShownCall,
+    ShownPassage,
+    Step,
+    TextPiece,
+)
+from ragtrace.stats import Estimate
 
 HEADLINE_METRICS = (
     semconv.FAITHFULNESS,
@@ -133,6 +145,54 @@ def pass_mark(rates: MetricRates) -> str:
 def pooled(rates: MetricRates) -> str:
     """Write the mean over all claims or sentences with what was pooled; "" where there is none."""
     return "" if rates.pooled is None else f"{rates.pooled:.2f} of {rates.unit}"
+
+
+def estimate(found: Estimate) -> str:
+    """Write a value with its interval, or say that there are too few answers for either."""
+    if found.value is None:
+        return f"too few ({found.n:,})" if found.n else "–"
+    return f"{found.value:.2f} ({span(found)})" + (", few" if found.quality == "low" else "")
+
+
+def span(found: Estimate) -> str:
+    """Write the 95 % interval; why there is none where there is none."""
+    if found.low is None or found.high is None:
+        return "too few answers for an interval" if found.n else "no interval"
+    return f"{found.low:.2f} to {found.high:.2f}"
+
+
+def change(found: Change) -> str:
+    """Say whether a metric changed and since when."""
+    if found.difference.value is None:
+        return "too few answers to compare"
+    if found.since is None:
+        return f"{found.difference.value:+.2f} ({span(found.difference)}): may be chance"
+    return f"{found.difference.value:+.2f} ({span(found.difference)}), most likely since {moment(found.since)}"
+
+
+def loss(found: DeliveryLoss) -> str:
+    """Say what was found and then lost on the way to the generator."""
+    lost = f"{estimate(found.recall)} of recall is lost between retrieval and prompt" if found.recall.n else ""
+    text = f"{estimate(found.text)} of the retrieved text was received" if found.text.n else ""
+    spoken = "; ".join(part for part in (lost, text) if part)
+    return f"Delivery: {spoken}." if spoken else "Delivery: not known for any answer."
+
+
+def cost(found: JudgingCost) -> str:
+    """Say what judging took."""
+    if not found.calls:
+        return "Cost of judging: no judge call is on record."
+    tokens = f"{found.prompt_tokens:,} prompt and {found.completion_tokens:,} completion tokens"
+    spoken = f"Cost of judging: {plural(found.calls, 'call')}, {tokens}"
+    if found.money is None:
+        return f"{spoken}; set [prices] to see it in money."
+    rest = f", {found.unpriced:,} of the calls without a price" if found.unpriced else ""
+    return f"{spoken}, {found.money:,.4f} in the currency of [prices]{rest}."
+
+
+def stretch(at: datetime, step: Step) -> str:
+    """Write where a stretch of a trend begins."""
+    return at.astimezone(UTC).strftime("%-d %b %Y, %H:00" if step == "hour" else "%-d %b %Y")
 
 
 def shown_of(report: Report) -> str:

@@ -9,6 +9,7 @@ from ragtrace.report.content import CauseCount, MetricRates
 from ragtrace.report.rates import headline, obtained, pooled_mean, summarise, weighted_mean
 from ragtrace.report.records import badness
 from ragtrace.report.words import counted, pass_mark, period, plural, pooled, shown_of, window
+from ragtrace.stats import mean
 from tests.report.samples import MADE_AT, STARTED_AT, clear, contradicted, refused, report, unseen
 
 
@@ -28,6 +29,7 @@ def test_rates_count_numbers_and_reasons():
         scored=2,
         unscored={"refusal": 1},
         is_headline=True,
+        estimate=mean([1 / 3, 1.0], [1.0, 1.0], clusters=["t1", "t2"]),
         pooled=None,
         unit="claims",
         pass_mark=0.8,
@@ -83,6 +85,7 @@ def test_both_means_of_a_window_are_given_and_named():
         scored=2,
         unscored={},
         is_headline=True,
+        estimate=mean([2 / 3, 0.0], [0.5, 1.0], clusters=["t1", "t2"]),
         pooled=pytest.approx(2 * 6 / (2 * 9 + 2)),
         unit="sentences",
         pass_mark=0.6,
