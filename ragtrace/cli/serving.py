@@ -12,7 +12,7 @@ from ragtrace.errors import ConfigError
 from ragtrace.settings import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from starlette.routing import BaseRoute
 
@@ -64,6 +64,9 @@ def demo(
         ".ragtrace/demo"
     ),
     model: Annotated[str | None, typer.Option(help="Model at OPENAI_BASE_URL that answers.")] = None,
+    otlp_file: Annotated[
+        Path | None, typer.Option(help="Write spans and scores into this file as OTLP, and start no server.")
+    ] = None,
 ) -> None:
     """Run a RAG chain over a small corpus, score what its generator received, and show the scores."""
     with extra("demo"):
@@ -71,8 +74,13 @@ def demo(
 
         progress = Console(stderr=True)
         with progress.status("loading LangChain"):
+            from ragtrace.demo import otlp_file as files
             from ragtrace.demo import run
-    work = run.run_demo(folder, model_name=model, out=Console(), progress=progress)
+    work: Coroutine[None, None, files.Written | run.DemoResult] = (
+        files.run_file_demo(otlp_file, model_name=model, progress=progress)
+        if otlp_file
+        else run.run_demo(folder, model_name=model, out=Console(), progress=progress)
+    )
     typer.echo(asyncio.run(work).as_line())
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 import ragtrace
+from ragtrace.capture import Capture
 from ragtrace.demo.budget import TokenBudget
 from ragtrace.demo.chain import build_chain
 from ragtrace.demo.console import print_findings
@@ -62,7 +63,7 @@ async def run_demo(folder: Path, *, model_name: str | None, out: Console, progre
     with progress.status("starting the local server"):
         server = find_or_start(folder)
     settings = demo_settings(server, folder)
-    with _bars(progress) as bars:
+    with make_bars(progress) as bars:
         answer_all(make_model(settings, model_name, ledger=ledger), questions, server=server, bars=bars)
         summary = await _score(settings, started, bars.add_task("scoring", total=len(questions)), bars=bars)
     with progress.status("writing the report"):
@@ -131,6 +132,17 @@ def answer_all(
         pipeline="own",
         environment="demo",
     )
+    ask_all(model, questions, capture=capture, bars=bars)
+    if not capture.flush(flush_seconds):
+        raise BackendUnavailable(f"some answers did not reach the demo's server at {server.base_url}: see its log")
+
+
+def ask_all(model: BaseChatModel, questions: Sequence[Question], *, capture: Capture, bars: Progress) -> None:
+    """Ask the questions of a chain whose calls go to a capture.
+
+    Raises:
+        ConfigError: the model answered nothing at all.
+    """
     handler = RagCallbackHandler(client=capture)
     chain = build_chain(Bm25Retriever.over(load_passages()), model, budget=TokenBudget())
     # The demo's own model plants faults in turn, so its questions are asked one after the other.
@@ -146,8 +158,6 @@ def answer_all(
         raise ConfigError(f"OPENAI_BASE_URL: the model there answered no question: {failures[0]}")
     if failures:
         bars.console.print(f"{len(failures)} of {len(questions)} questions were not answered: {failures[0]}")
-    if not capture.flush(flush_seconds):
-        raise BackendUnavailable(f"some answers did not reach the demo's server at {server.base_url}: see its log")
 
 
 def _config(question: Question, handler: RagCallbackHandler, *, at_once: int) -> RunnableConfig:
@@ -173,7 +183,8 @@ async def _score(settings: Settings, since: datetime, task: TaskID, *, bars: Pro
     return summary
 
 
-def _bars(console: Console) -> Progress:
+def make_bars(console: Console) -> Progress:
+    """Return bars that show how far the work is."""
     return Progress(
         TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ragtrace.extract import Assembled, assemble
+from ragtrace.extract.conventions import read_step
 from ragtrace.extract.span import Span
 from ragtrace.semconv import (
     MARK_CAPPED,
@@ -193,3 +194,41 @@ def test_a_model_call_without_retrieval_is_no_rag_call():
     assert assemble([span for span in spans if span.name != "Shelf"]) == ()
     assert assemble([span for span in spans if span.name != "Talker"]) == ()
     assert assemble([]) == ()
+
+
+def test_what_langfuse_shows_of_other_spans_is_read():
+    """Langfuse types the retrievals of OpenLLMetry and OTel as plain spans, and wraps nothing of what they say."""
+    retrieval = Span(
+        id="1",
+        trace_id="t",
+        name="vector_db_retrieve Shelf",
+        start_ns=0,
+        end_ns=1,
+        attributes={
+            "langfuse.observation.type": "span",
+            "gen_ai.operation.name": "vector_db_retrieve",
+            "langfuse.observation.input": {"query": QUESTION, "kwargs": {}},
+            "langfuse.observation.output": {"documents": [{"page_content": GATE}], "count": 1},
+        },
+    )
+    chain = replace(
+        retrieval,
+        attributes={
+            "langfuse.observation.type": "chain",
+            "langfuse.observation.input": {"inputs": QUESTION, "kwargs": {}},
+            "langfuse.observation.output": {"outputs": ANSWER, "kwargs": {}},
+        },
+    )
+    steps = [read_step(span) for span in (retrieval, chain)]
+
+    assert [(step.kind, step.query, step.given, step.returned) for step in steps] == [
+        ("retriever", QUESTION, None, {"documents": [{"page_content": GATE}], "count": 1}),
+        ("chain", None, QUESTION, ANSWER),
+    ]
+
+
+def test_a_model_span_of_openllmetry_may_have_no_operation():
+    """A span with messages, and no kind of OpenLLMetry's own, is a model call."""
+    spans = changed(recorded("openllmetry", "chain"), "Talker.chat", {"gen_ai.operation.name": None})
+
+    assert the_call(spans).answer == ANSWER

@@ -108,6 +108,16 @@ def test_asking_for_tools_is_no_answer():
     assert assemble_steps([root(returned=conversation), retrieval(), model(3, 20, asks)]) == ()
 
 
+def test_outputs_without_end_are_read_within_bounds():
+    """An output that is nested without end is looked at only so deep."""
+    deep: list[object] = [ANSWER]
+    for _ in range(30):
+        deep = [deep]
+    call = the_call(root(returned=deep), retrieval(), model(3, 20, ANSWER))
+
+    assert (call.answer, call.confidence) == (ANSWER, "medium")
+
+
 @pytest.mark.parametrize(
     ("given", "question"),
     [

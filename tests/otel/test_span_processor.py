@@ -11,11 +11,13 @@ from langfuse.langchain import CallbackHandler
 from openinference.instrumentation.langchain import LangChainInstrumentor
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, attach, detach, set_value
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, Sampler, SamplingResult
 from opentelemetry.trace import Tracer, set_span_in_context
 
 import ragtrace
+from ragtrace.capture.client import reset
 from ragtrace.otel import RagSpanProcessor
+from ragtrace.otel.open_traces import Content
 from ragtrace_instrumentation_langchain import RagCallbackHandler
 
 PROMPT = f"Context: {GATE}"
@@ -250,3 +252,50 @@ def test_says_is_no_rag(captured_calls, openinference):
     (says("Hello.") | (lambda message: message.content)).invoke("Hello?")
 
     assert captured_calls.spans == ()
+
+
+class RecordOnly(Sampler):
+    """Lets processors see spans that are not exported."""
+
+    def should_sample(self, *args: object, **kwargs: object) -> SamplingResult:
+        return SamplingResult(Decision.RECORD_ONLY)
+
+    def get_description(self) -> str:
+        return "record only"
+
+
+def test_spans_that_are_recorded_and_not_sampled_are_left_alone(captured_calls):
+    """What the sampler keeps from the exporter gives no call, even if processors see it."""
+    provider = TracerProvider(sampler=RecordOnly(), shutdown_on_exit=False)
+    provider.add_span_processor(RagSpanProcessor())
+    tracer = provider.get_tracer("app")
+    with tracer.start_as_current_span("request"):
+        retrieve(tracer, GATE)
+        answer(tracer)
+    provider.shutdown()
+
+    assert captured_calls.spans == ()
+
+
+def test_after_shutdown_nothing_is_captured(captured_calls, processor, tracer):
+    """A trace that still runs at shutdown gives no call, and passages told outside a trace belong to none."""
+    ragtrace.retrieved([GATE])
+    with tracer.start_as_current_span("request") as span:
+        retrieve(tracer, GATE)
+        answer(tracer)
+        processor.shutdown()
+    processor.note_content(span, Content((), (), ()))
+
+    assert captured_calls.spans == ()
+
+
+def test_flushing_says_when_it_cannot(processor):
+    """With several projects and none named, there is nothing to flush to: false, and no exception."""
+    try:
+        for number in range(2):
+            ragtrace.configure(base_url=f"http://127.0.0.1:9/{number}", public_key=f"pk{number}", secret_key="sk")
+        is_flushed = processor.force_flush(10)
+    finally:
+        reset()
+
+    assert is_flushed is False
