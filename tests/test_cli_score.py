@@ -239,11 +239,12 @@ def test_sigterm_ends_following(shell, local_langfuse):
     variables = {**os.environ, **shell.variables, "RAGTRACE_SCORER_POLL_SECONDS": "0.05"}
     with subprocess.Popen(command, cwd=shell.folder, env=variables, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        line = process.stderr.readline()
+        versions, line = process.stderr.readline(), process.stderr.readline()
         process.send_signal(signal.SIGTERM)
         rest = process.stderr.read()
         process.wait()
 
     assert process.returncode == 0, rest
+    assert "Langfuse 4.59.0, langfuse 5." in versions
     assert "look: listed=2 sampled=2 scored=2" in line
     assert len(stored_scores(local_langfuse, name="rag_outcome")) == 2

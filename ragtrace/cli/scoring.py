@@ -54,6 +54,7 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
         logging.getLogger("httpx").setLevel(logging.WARNING)
         asyncio.run(service.run_follow(settings, request))
         return
+    _show_versions()
     run = service.run_once if once else service.run_backfill if backfill else command.run_score
     with progress.showing_calls() as show:
         summary = asyncio.run(run(settings, request, show))
@@ -61,6 +62,12 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
     if summary.error:
         typer.echo(f"ragtrace: {summary.error}", err=True)
     sys.exit(summary.exit_code)
+
+
+def _show_versions() -> None:
+    """Let the line about versions, which is no problem as a rule, reach standard error as warnings do."""
+    logging.basicConfig(level=logging.WARNING, format="ragtrace: %(message)s")
+    logging.getLogger("ragtrace.scorer.versions").setLevel(logging.INFO)
 
 
 @app.command()

@@ -23,6 +23,7 @@ from ragtrace.scorer.slots import thinned
 from ragtrace.scorer.state import StateFile
 from ragtrace.scorer.summary import RunSummary
 from ragtrace.scorer.tally import Tally
+from ragtrace.scorer.versions import check_versions
 from ragtrace.scorer.window import ScoringOptions, score_calls
 from ragtrace.settings import Settings
 
@@ -75,11 +76,11 @@ async def opened(settings: Settings, *, metric_names: Iterable[str] = ()) -> Asy
 
     Raises:
         ConfigError: a setting is wrong.
-        BackendError: Langfuse does not answer.
+        BackendError: Langfuse does not answer, or is too old.
     """
     judge_made = make_judge(settings, metrics=metric_names)
     async with open_langfuse(settings) as api, closing_judge(judge_made) as judge:
-        await api.health()
+        check_versions((await api.health()).version)
         with StateFile(settings.state, project=project_key(api)) as state:
             yield Opened(api=api, judge=judge, state=state)
 

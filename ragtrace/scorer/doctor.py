@@ -11,18 +11,17 @@ from ragtrace.errors import BackendError, ConfigError, JudgeError
 from ragtrace.judge import make_judge
 from ragtrace.judge.base import Judge
 from ragtrace.judge.separation import measure_separation
-from ragtrace.langfuse import LangfuseApi, RetryPolicy, open_langfuse
-from ragtrace.langfuse.write import ARRAYS_SINCE
+from ragtrace.langfuse import RetryPolicy, open_langfuse
 from ragtrace.model import RagCall
 from ragtrace.scorer.command import project_key
 from ragtrace.scorer.judging import untraced
 from ragtrace.scorer.rows import read_row
 from ragtrace.scorer.state import StateFile
+from ragtrace.scorer.versions import compare_versions, installed_packages
 from ragtrace.settings import Settings
 
 DISTRIBUTION = "ragtrace-adapter"
 FOREIGN_DISTRIBUTION = "ragtrace"
-_PACKAGES = ("langfuse", "openai", "opentelemetry-sdk", "langchain-core", "ragtrace-instrumentation-langchain")
 _PROBE_SECONDS = 20.0
 _IMPATIENT = RetryPolicy(timeout_seconds=10.0, attempts=2, rate_limit_attempts=2)
 Level = Literal["ok", "note", "fail"]
@@ -55,13 +54,6 @@ async def examine(load: Callable[[], Settings]) -> list[Finding]:
 
 def examine_packages(version_of: Callable[[str], str] = metadata.version) -> list[Finding]:
     """Say which versions are installed, and whether somebody else's `ragtrace` is in the way."""
-
-    def version(distribution: str) -> str | None:
-        try:
-            return version_of(distribution)
-        except metadata.PackageNotFoundError:
-            return None
-
     found = [
         Finding(
             level="ok",
@@ -69,7 +61,7 @@ def examine_packages(version_of: Callable[[str], str] = metadata.version) -> lis
             text=f"{DISTRIBUTION} {__version__}, Python {sys.version.split()[0]}",
         )
     ]
-    if foreign := version(FOREIGN_DISTRIBUTION):
+    if foreign := _foreign_package(version_of):
         found.append(
             Finding(
                 level="fail",
@@ -78,15 +70,25 @@ def examine_packages(version_of: Callable[[str], str] = metadata.version) -> lis
                 f"`pip uninstall {FOREIGN_DISTRIBUTION}`, then install {DISTRIBUTION!r} again",
             )
         )
-    versions = [f"{name} {installed}" for name in _PACKAGES if (installed := version(name))]
-    found.append(Finding(level="ok", subject="packages", text=", ".join(versions)))
+    versions = ", ".join(f"{name} {version}" for name, version in installed_packages(version_of).items())
+    found.append(Finding(level="ok", subject="packages", text=versions))
     return found
+
+
+def _foreign_package(version_of: Callable[[str], str]) -> str | None:
+    try:
+        return version_of(FOREIGN_DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 async def _examine_langfuse(settings: Settings) -> AsyncIterator[Finding]:
     try:
         async with open_langfuse(settings, _IMPATIENT) as api:
-            yield await _server(api)
+            server = await api.health()
+            text = f"{api.connection.base_url} answers, version {server.version}"
+            yield Finding(level="ok", subject="langfuse", text=text)
+            yield _versions(server.version)
             project = await api.project()
             name = f"{project.name} ({project.id})" if project else "one that the server does not name"
             yield Finding(level="ok", subject="project", text=f"the keys are of project {name}")
@@ -98,18 +100,10 @@ async def _examine_langfuse(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(level="fail", subject="langfuse", text=str(exc))
 
 
-async def _server(api: LangfuseApi) -> Finding:
-    server = await api.health()
-    where = f"{api.connection.base_url} answers, version {server.version}"
-    if server.takes_score_arrays:
-        return Finding(level="ok", subject="langfuse", text=where)
-    since = ".".join(map(str, ARRAYS_SINCE))
-    return Finding(
-        level="note",
-        subject="langfuse",
-        text=f"{where}: before {since}, so scores go one a request and carry the time of writing instead of the "
-        f"call's; upgrade to {since} for batches",
-    )
+def _versions(server: str) -> Finding:
+    found = compare_versions(server, installed_packages())
+    level: Level = "fail" if found.fatal else "note" if found.limits else "ok"
+    return Finding(level=level, subject="versions", text=found.as_text())
 
 
 async def _examine_judge(settings: Settings) -> Finding:

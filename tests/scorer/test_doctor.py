@@ -12,6 +12,7 @@ from ragtrace.local.in_thread import local_langfuse as serve_locally
 from ragtrace.scorer.doctor import Finding, examine, examine_packages
 from ragtrace.scorer.state import StateFile
 from ragtrace.settings import Settings, load_settings
+from tests.scorer.old_server import answering_health
 from tests.scorer.test_state import A, scores
 
 
@@ -27,6 +28,11 @@ def settings_for(server, tmp_path: Path, **more: str) -> Settings:
     )
 
 
+def settings_at(base_url: str, tmp_path: Path) -> Settings:
+    variables = {"LANGFUSE_BASE_URL": base_url, "LANGFUSE_PUBLIC_KEY": "pk", "LANGFUSE_SECRET_KEY": "sk"}
+    return load_settings({**variables, "RAGTRACE_STATE": str(tmp_path / "state.sqlite")})
+
+
 async def found(settings: Settings) -> dict[str, Finding]:
     return {f"{f.subject}": f for f in await examine(lambda: settings)}
 
@@ -38,7 +44,9 @@ async def test_all_is_well(local_langfuse, tmp_path):
     findings = await found(settings)
 
     assert {
-        subject: (f.level, f.text) for subject, f in findings.items() if subject not in ("ragtrace", "packages")
+        subject: (f.level, f.text)
+        for subject, f in findings.items()
+        if subject not in ("ragtrace", "packages", "versions")
     } == {
         "langfuse": ("ok", f"{local_langfuse.base_url} answers, version 4.59.0"),
         "project": ("ok", "the keys are of project local (local-project)"),
@@ -50,6 +58,9 @@ async def test_all_is_well(local_langfuse, tmp_path):
         ),
         "sampling": ("ok", "5% of captured calls are judged, 16 at a time"),
     }
+    assert findings["versions"].level == "ok"
+    assert findings["versions"].text.startswith("Langfuse 4.59.0, langfuse 5.")
+    assert findings["versions"].text.endswith(": all of it works together")
     assert local_langfuse.secret_key not in str(findings)
 
 
@@ -58,8 +69,17 @@ async def test_an_older_langfuse_is_told(tmp_path):
     with serve_locally(tmp_path / "l.sqlite", emulate="4.16") as server:
         findings = await found(settings_for(server, tmp_path))
 
-    assert findings["langfuse"].level == "note"
-    assert "before 4.59, so scores go one a request" in findings["langfuse"].text
+    assert findings["versions"].level == "note"
+    assert "before Langfuse 4.59 scores go one a request" in findings["versions"].text
+
+
+async def test_a_langfuse_that_is_too_old_fails(tmp_path):
+    """Langfuse 3 has nothing to read calls from; the versions that have are named."""
+    with answering_health("3.180.0") as base_url:
+        findings = await found(settings_at(base_url, tmp_path))
+
+    assert findings["versions"].level == "fail"
+    assert "upgrade to 4.59 or later" in findings["versions"].text
 
 
 async def test_scores_that_wait_are_told(local_langfuse, tmp_path):
