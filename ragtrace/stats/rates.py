@@ -1,11 +1,10 @@
 """Estimate means and rates of all calls from those that were judged, each weighing one over its probability."""
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import Final
 
 from ragtrace.stats.estimate import Estimate, quality_of, refused
-from ragtrace.stats.quantiles import clopper_pearson, t_quantile
+from ragtrace.stats.intervals import korn_graubard, student
 from ragtrace.stats.sample import Sample, sum_up
 
 _MANY: Final = 100
@@ -72,12 +71,22 @@ def _estimate(sample: Sample | None, *, confidence: float, is_share: bool) -> Es
     quality = quality_of(sample.effective_n)
     if quality == "none":
         return refused(sample.n, sample.effective_n)
-    is_exact = is_share and not _is_symmetric(sample)
-    low, high = _korn_graubard(sample, confidence) if is_exact else _student(sample, confidence)
+    is_exact = is_share and not _is_symmetric(sample.value, sample.effective_n)
+    low, high = (
+        korn_graubard(
+            min(1.0, sample.value),
+            sample.cautious_variance,
+            n=sample.n,
+            effective_n=sample.effective_n,
+            confidence=confidence,
+        )
+        if is_exact
+        else student(sample.value, sample.variance, effective_n=sample.effective_n, confidence=confidence)
+    )
     return Estimate(
         value=sample.value,
-        low=max(0.0, low) if is_share else low,
-        high=min(1.0, high) if is_share else high,
+        low=low,
+        high=high,
         n=sample.n,
         effective_n=sample.effective_n,
         quality=quality,
@@ -85,21 +94,6 @@ def _estimate(sample: Sample | None, *, confidence: float, is_share: bool) -> Es
     )
 
 
-def _is_symmetric(sample: Sample) -> bool:
-    rarer = min(sample.value, 1 - sample.value)
-    return sample.effective_n >= _MANY and sample.effective_n * rarer >= _MANY_EVENTS
-
-
-def _student(sample: Sample, confidence: float) -> tuple[float, float]:
-    reach = t_quantile(confidence, sample.effective_n - 1) * math.sqrt(sample.variance)
-    return sample.value - reach, sample.value + reach
-
-
-def _korn_graubard(sample: Sample, confidence: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval of as many draws as would have the sample's variance."""
-    value = min(1.0, max(0.0, sample.value))
-    variance = sample.cautious_variance
-    draws = value * (1 - value) / variance if variance else sample.effective_n
-    fewer = (t_quantile(confidence, sample.n - 1) / t_quantile(confidence, sample.effective_n - 1)) ** 2
-    low, high = clopper_pearson(draws * fewer * value, draws * fewer, confidence=confidence)
-    return min(low, value), max(high, value)
+def _is_symmetric(share: float, effective_n: float) -> bool:
+    """Say whether a share is far enough from 0 and 1 for Student's t, given so many effective calls."""
+    return effective_n >= _MANY and effective_n * min(share, 1 - share) >= _MANY_EVENTS
