@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_value
 
+from ragtrace.capture.around import is_taken
 from ragtrace.capture.collector import Collector
 from ragtrace.capture.guard import guard
 from ragtrace.capture.pipeline import Pipeline, PipelineConfig
@@ -44,8 +45,12 @@ class Capture:
     def submit(self, call: CapturedCall | UnwrittenCall) -> None:
         """Take over a finished call. Never waits and never raises; costs microseconds."""
         with guard("capturing a call"):
-            if not get_value(_SUPPRESS_INSTRUMENTATION_KEY):
-                self._collector.put(call)
+            if not get_value(_SUPPRESS_INSTRUMENTATION_KEY) and not is_taken(call, self):
+                self.accept(call)
+
+    def accept(self, call: CapturedCall | UnwrittenCall) -> None:
+        """Take over a finished call, whatever block is around it."""
+        self._collector.put(call)
 
     def flush(self, timeout_seconds: float = 5.0) -> bool:
         """Wait until every call captured so far is delivered; False if some are not, or were lost."""

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_value
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -33,9 +32,9 @@ class CapturedCalls(Capture):
         provider.add_span_processor(SimpleSpanProcessor(self._exporter))
         self._tracer = provider.get_tracer(SCOPE_NAME)
 
-    def submit(self, call: CapturedCall | UnwrittenCall) -> None:
-        """Write the call now; what fails is raised."""
-        if get_value(_SUPPRESS_INSTRUMENTATION_KEY) or (written := write_call(call)) is None:
+    def accept(self, call: CapturedCall | UnwrittenCall) -> None:
+        """Write the call now."""
+        if (written := write_call(call)) is None:
             return
         for chosen in self._order.choose([written]):
             self._emitter.emit(chosen, self._tracer)

@@ -4,18 +4,18 @@ import time
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
 
-from opentelemetry.context import get_current
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_current, get_value
 
 from ragtrace.capture import client as clients
+from ragtrace.capture.around import AROUND, Block, join
 from ragtrace.capture.client import Capture
 from ragtrace.capture.documents import to_answer, to_passages, to_texts
 from ragtrace.capture.guard import guard
-from ragtrace.capture.record import CapturedCall
+from ragtrace.capture.record import CapturedCall, UnwrittenCall
 from ragtrace.model import Passage
 from ragtrace.semconv import MARK_ABANDONED
 
@@ -25,7 +25,6 @@ Answer = TypeVar("Answer")
 Listener = Callable[[tuple[Passage, ...]], None]
 """Is told passages that belong to no `rag_call` block."""
 
-_current: "ContextVar[RagCallScope | None]" = ContextVar("ragtrace_rag_call", default=None)
 _listeners: list[Listener] = []
 
 
@@ -39,7 +38,8 @@ class RagCallScope:
         self._call = start
         self._client = client
         self._passages: list[Passage] | None = None
-        self._outer: RagCallScope | None = None
+        self._outer: Block | None = None
+        self._seen: list[UnwrittenCall] = []
 
     def retrieved(self, documents: Iterable[object]) -> None:
         """Add what retrieval returned, best first; an empty list says that it found nothing."""
@@ -64,29 +64,41 @@ class RagCallScope:
     @contextmanager
     def active(self) -> Iterator[None]:
         """Let `ragtrace.retrieved` find this call, without ending it."""
-        outer = _current.get()
-        _current.set(self)
+        outer = AROUND.get()
+        AROUND.set(self)
         try:
             yield
         finally:
-            _current.set(outer)
+            AROUND.set(outer)
 
     def finish(self, error: BaseException | None = None) -> None:
         """Capture the call as it stands."""
         with guard("capturing a call"):
-            client = self._client or clients.current()
-            client.submit(self._finished(error))
+            if get_value(_SUPPRESS_INSTRUMENTATION_KEY):
+                return
+            told = self._finished(error)
+            self._capture().accept(join(told, self._seen) if self._seen else told)
+
+    def take(self, call: UnwrittenCall, capture: object) -> bool:
+        """Keep what a handler saw inside the block, for what the block is not told."""
+        if capture is not self._capture():
+            return False
+        self._seen.append(call)
+        return True
+
+    def _capture(self) -> Capture:
+        return self._client or clients.current()
 
     def __enter__(self) -> Self:
         self._call = replace(self._call, start_ns=time.time_ns(), context=get_current())
-        self._outer = _current.get()
-        _current.set(self)
+        self._outer = AROUND.get()
+        AROUND.set(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _current.set(self._outer)
+        AROUND.set(self._outer)
         self.finish(error)
 
     async def __aenter__(self) -> Self:
@@ -160,7 +172,7 @@ def retrieved(documents: Documents) -> Documents:
     chain that a handler follows here.
     """
     with guard("reading retrieved passages"):
-        scope = _current.get()
+        scope = AROUND.get()
         if scope is not None:
             scope.retrieved(documents)
         else:
@@ -172,7 +184,7 @@ def retrieved(documents: Documents) -> Documents:
 
 def prompted(messages: Messages) -> Messages:
     """Tell the `rag_call` around this code what the generator is sent, and return it."""
-    scope = _current.get()
+    scope = AROUND.get()
     if scope is not None:
         scope.prompt(messages)
     return messages
@@ -180,7 +192,7 @@ def prompted(messages: Messages) -> Messages:
 
 def answered(answer: Answer) -> Answer:
     """Tell the `rag_call` around this code what the generator answered, and return it."""
-    scope = _current.get()
+    scope = AROUND.get()
     if scope is not None:
         scope.answer(answer)
     return answer

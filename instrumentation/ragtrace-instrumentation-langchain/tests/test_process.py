@@ -156,3 +156,43 @@ def test_a_rag_call_block_keeps_what_it_is_told(captured_calls):
         call.answer("At six.")
 
     assert [[p["text"] for p in i["passages"]] for i in captured_calls.inputs] == [[GATE]]
+
+
+def test_a_rag_call_block_around_a_chain_is_one_call(captured_calls):
+    """The handler tells what the block is not told: passages, prompt and, in the end, the answer."""
+    chain, config = stuff_chain(), {"callbacks": [RagCallbackHandler()]}
+    with rag_call("When, please?", user="u1"):
+        chain.invoke("When?", config)
+    with rag_call("When, please?") as call:
+        call.answer(str(chain.invoke("When?", config)).upper())
+    with rag_call("When, please?") as call:
+        call.retrieved([DEPOT])
+        chain.invoke("When?", config)
+
+    assert [i["question"] for i in captured_calls.inputs] == ["When, please?"] * 3
+    received = [[(p["text"], p["received"]) for p in i["passages"]] for i in captured_calls.inputs]
+    assert received == [[(GATE, "full"), (DOGS, "full")]] * 2 + [[(DEPOT, "undetermined")]]
+    first, second, third = captured_calls.answers
+    assert (second, third) == (str(first).upper(), first)
+
+
+def test_a_block_of_another_project_takes_nothing(captured_calls, records: Records):
+    """What a handler is to send elsewhere is sent there."""
+    handler = RagCallbackHandler(client=records)
+    with rag_call("When, please?") as call:
+        stuff_chain().invoke("When?", {"callbacks": [handler]})
+        call.answer("At six.")
+
+    assert ([c.question for c in records], [i["question"] for i in captured_calls.inputs]) == (
+        ["When?"],
+        ["When, please?"],
+    )
+
+
+def test_a_chain_that_answers_nothing_leaves_the_block_alone(captured_calls):
+    """Only calls that answered complete a block."""
+    with rag_call("When, please?") as call:
+        RunnableLambda(lambda x: x).invoke("When?", {"callbacks": [RagCallbackHandler()]})
+        call.answer("At six.")
+
+    assert [(i["question"], i["passages"]) for i in captured_calls.inputs] == [("When, please?", None)]
