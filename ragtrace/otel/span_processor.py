@@ -1,5 +1,7 @@
 """Make rag-calls of the spans that any instrumentation writes."""
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -98,6 +100,11 @@ class RagSpanProcessor(SpanProcessor):
         with self._lock:
             self._traces.clear()
 
+    def after_fork_in_child(self) -> None:
+        """Forget the traces that run in the parent, which captures them, and its lock, which nobody here holds."""
+        self._lock = threading.RLock()
+        self._traces.clear()
+
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Wait until the calls captured so far are delivered."""
         with guard("flushing captured calls"):
@@ -135,3 +142,14 @@ def _is_wanted(span: ReadableSpan) -> bool:
     context = span.get_span_context()
     scope = span.instrumentation_scope
     return context is not None and context.trace_flags.sampled and (scope is None or scope.name != SCOPE_NAME)
+
+
+# Runs only where a process forks; the method that it calls is tested.
+def _after_fork_in_child() -> None:  # pragma: no cover
+    for processor in live_processors():
+        processor.after_fork_in_child()
+
+
+# Windows has no fork, and no tests of ours.
+if sys.platform != "win32":  # pragma: no branch
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -289,6 +289,19 @@ def test_after_shutdown_nothing_is_captured(captured_calls, processor, tracer):
     assert captured_calls.spans == ()
 
 
+def test_a_forked_child_forgets_the_parents_traces(captured_calls, processor, tracer):
+    """A trace that ran when the process forked is the parent's alone."""
+    with tracer.start_as_current_span("request"):
+        retrieve(tracer, GATE)
+        answer(tracer)
+        processor.after_fork_in_child()
+    with tracer.start_as_current_span("next request"):
+        retrieve(tracer, GATE)
+        answer(tracer)
+
+    assert len(captured_calls.spans) == 1
+
+
 def test_flushing_says_when_it_cannot(processor):
     """With several projects and none named, there is nothing to flush to: false, and no exception."""
     try:
