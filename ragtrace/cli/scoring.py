@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,6 +26,12 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
     backfill: Annotated[
         bool, typer.Option("--backfill", help="Hour by hour, oldest first; goes on where it ended.")
     ] = False,
+    distributed: Annotated[
+        str | None, typer.Option(help="With --follow: share the work through this Redis, redis://host:port/0.")
+    ] = None,
+    role: Annotated[
+        Literal["coordinator", "worker", "both"], typer.Option(help="With --distributed: coordinator, worker or both.")
+    ] = "both",
     sample_rate: Annotated[float | None, typer.Option(help="Share of the calls to judge, 0-1.")] = None,
     metrics: MetricNames = None,
     judge_model: JudgeModel = None,
@@ -48,11 +54,20 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
         is_rescore=rescore,
         is_dry_run=dry_run,
     )
+    if distributed and not follow:
+        raise ConfigError("--distributed: give --follow, too")
     if follow:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
         # The HTTP client logs every request.
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        asyncio.run(service.run_follow(settings, request))
+        if distributed:
+            with extra("distributed"):
+                from ragtrace.scorer import fleet
+            # The task queue logs every task.
+            logging.getLogger("taskiq").setLevel(logging.WARNING)
+            asyncio.run(fleet.run_distributed(settings, request, url=distributed, role=role))
+        else:
+            asyncio.run(service.run_follow(settings, request))
         return
     _show_versions()
     run = service.run_once if once else service.run_backfill if backfill else command.run_score

@@ -67,12 +67,15 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, metric_names: Iterable[str] = ()) -> AsyncIterator[Opened]:
+async def opened(
+    settings: Settings, *, metric_names: Iterable[str] = (), open_state: Callable[[str], StateFile] | None = None
+) -> AsyncIterator[Opened]:
     """Open Langfuse, judge and state file, and close them again; Langfuse has answered when the block begins.
 
     Args:
         settings: Where they are.
         metric_names: Scores that will be computed; some are asked for only then.
+        open_state: Opens the state of a project that it is given the name of; None: the state file.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -81,7 +84,8 @@ async def opened(settings: Settings, *, metric_names: Iterable[str] = ()) -> Asy
     judge_made = make_judge(settings, metrics=metric_names)
     async with open_langfuse(settings) as api, closing_judge(judge_made) as judge:
         check_versions((await api.health()).version)
-        with StateFile(settings.state, project=project_key(api)) as state:
+        project = project_key(api)
+        with open_state(project) if open_state else StateFile(settings.state, project=project) as state:
             yield Opened(api=api, judge=judge, state=state)
 
 

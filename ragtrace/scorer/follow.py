@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import key_of
 from ragtrace.scorer.rebuild import TraceRebuilder
-from ragtrace.scorer.state import StateFile
+from ragtrace.scorer.state import Retry, StateFile
 from ragtrace.scorer.tally import Tally
 from ragtrace.scorer.window import ScoringOptions, score_again, score_calls
 
@@ -78,7 +78,7 @@ class Follower:
         started = self._now()
         is_deep = self._is_sweep_due(started)
         query = self._query(is_deep)
-        await score_calls(self._api, self._judge, self._state, query=query, options=self._options, tally=tally)
+        await self._take_new(query, tally)
         if self._rebuilder and not tally.stopped_by:
             await self._rebuilder.look(query, tally)
         if tally.stopped_by:
@@ -98,7 +98,13 @@ class Follower:
             _logger.error("gave up %d calls that no judge took for %s", given_up, _GIVEN_UP_AFTER)
         due = self._state.due(self._now(), limit=_RETRIES_A_PASS)
         if due:
-            await score_again(self._api, self._judge, self._state, retries=due, options=self._options, tally=tally)
+            await self._take_due(due, tally)
+
+    async def _take_new(self, query: CallQuery, tally: Tally) -> None:
+        await score_calls(self._api, self._judge, self._state, query=query, options=self._options, tally=tally)
+
+    async def _take_due(self, due: Sequence[Retry], tally: Tally) -> None:
+        await score_again(self._api, self._judge, self._state, retries=due, options=self._options, tally=tally)
 
     def _is_sweep_due(self, now: datetime) -> bool:
         swept = self._state.position(_SWEPT)

@@ -22,7 +22,7 @@ from ragtrace.scorer.totals import Totals
 from ragtrace.settings import Settings
 
 _SLICE = timedelta(hours=1)
-_STUCK_AFTER_SECONDS = 900.0
+STUCK_AFTER_SECONDS = 900.0
 _logger = logging.getLogger(__name__)
 
 
@@ -38,7 +38,7 @@ async def run_follow(settings: Settings, request: ScoreRequest) -> None:
         follower = await _follower(parts, settings, request, stopping)
 
         def note(tally: Tally, error: BackendError | None) -> None:
-            _log_look(tally, error)
+            log_look(tally, error)
             connection = parts.api.connection
             totals.add(
                 tally,
@@ -49,10 +49,10 @@ async def run_follow(settings: Settings, request: ScoreRequest) -> None:
             )
 
         work = follow(follower, stopping=stopping, poll_seconds=settings.scorer_poll_seconds, on_look=note)
-        stuck = max(_STUCK_AFTER_SECONDS, 10 * settings.scorer_poll_seconds)
+        stuck = max(STUCK_AFTER_SECONDS, 10 * settings.scorer_poll_seconds)
         async with serving(settings.scorer_listen, totals, stale_seconds=stuck):
-            with _stopped_by_signals(stopping):
-                await _until_drained(work, stopping, settings.scorer_drain_seconds)
+            with stopped_by_signals(stopping):
+                await until_drained(work, stopping, settings.scorer_drain_seconds)
 
 
 async def run_once(
@@ -119,17 +119,23 @@ async def _follower(
         parts.state,
         options=options,
         rebuilder=make_rebuilder(settings, parts.api, parts.judge, parts.state, options),
-        lookback=Lookback(
-            overlap=timedelta(seconds=settings.scorer_overlap_seconds),
-            late=timedelta(seconds=settings.scorer_late_seconds),
-            sweep=timedelta(seconds=settings.scorer_sweep_seconds),
-            longest_call=timedelta(seconds=settings.scorer_longest_call_seconds),
-        ),
+        lookback=lookback_of(settings),
         first_since=request.query(now).since or now,
     )
 
 
-def _log_look(tally: Tally, error: BackendError | None) -> None:
+def lookback_of(settings: Settings) -> Lookback:
+    """Return how far each look goes back."""
+    return Lookback(
+        overlap=timedelta(seconds=settings.scorer_overlap_seconds),
+        late=timedelta(seconds=settings.scorer_late_seconds),
+        sweep=timedelta(seconds=settings.scorer_sweep_seconds),
+        longest_call=timedelta(seconds=settings.scorer_longest_call_seconds),
+    )
+
+
+def log_look(tally: Tally, error: BackendError | None) -> None:
+    """Log what a look did, if it did anything."""
     counts = " ".join(f"{name}={value}" for name, value in tally.as_json().items() if value)
     if error or tally.problem:
         _logger.warning("look incomplete: %s; %s", error or tally.problem, counts)
@@ -138,7 +144,8 @@ def _log_look(tally: Tally, error: BackendError | None) -> None:
 
 
 @contextmanager
-def _stopped_by_signals(stopping: asyncio.Event) -> Iterator[None]:
+def stopped_by_signals(stopping: asyncio.Event) -> Iterator[None]:
+    """Set the event at SIGTERM and SIGINT."""
     loop = asyncio.get_running_loop()
     signals = (signal.SIGTERM, signal.SIGINT)
     for number in signals:
@@ -150,7 +157,7 @@ def _stopped_by_signals(stopping: asyncio.Event) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _until_drained(work: Coroutine[None, None, None], stopping: asyncio.Event, drain_seconds: float) -> None:
+async def until_drained(work: Coroutine[None, None, None], stopping: asyncio.Event, drain_seconds: float) -> None:
     """Run until the work ends; once told to stop, it gets so long to do so. What is cut off is judged again later."""
     working, told = asyncio.create_task(work), asyncio.create_task(stopping.wait())
     try:

@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from ragtrace.errors import ConfigError
 from ragtrace.langfuse import OutgoingScore
+from ragtrace.scorer.pauses import pause_after
 from ragtrace.scorer.records import CallScores
 
 CallKey = tuple[str, str]
@@ -22,8 +23,6 @@ Status = Literal["queued", "done", "refused"]
 _SCHEMA = 1
 _ASKED_AT_ONCE = 400
 _SENT_AT_ONCE = 2000
-_FIRST_PAUSE = timedelta(minutes=1)
-_LONGEST_PAUSE = timedelta(hours=1)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS ledger (
     project TEXT, trace_id TEXT, observation_id TEXT, status TEXT NOT NULL, outcome TEXT,
@@ -234,7 +233,7 @@ class StateFile:
         with self._database as database:
             row = database.execute(f"SELECT tries FROM retries WHERE {_THIS_CALL}", (self._project, *key)).fetchone()
             tries = (row[0] if row else 0) + 1
-            due_at = now + min(_FIRST_PAUSE * 2 ** min(tries - 1, 10), _LONGEST_PAUSE)
+            due_at = now + pause_after(tries)
             database.execute(
                 "INSERT OR REPLACE INTO retries VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (self._project, *key, tries, reason, _text(due_at), _text(started_at)),

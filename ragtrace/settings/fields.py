@@ -105,6 +105,8 @@ class Settings(BaseSettings):
     """Where scores go as OTel events, too: an OTLP/HTTP address of logs (`http://…/v1/logs`), or a file."""
     scorer_drain_seconds: float = Field(default=30.0, ge=0)
     """After SIGTERM, calls that are with the judge get so long to be finished."""
+    scorer_claim_seconds: float = Field(default=600.0, gt=0)
+    """With --distributed: work that a worker did not finish in so long is taken over by another."""
     scorer_listen: str | None = None
     """`host:port` for /healthz, /readyz and /metrics of `ragtrace score --follow`."""
 
