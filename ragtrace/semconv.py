@@ -29,6 +29,8 @@ LANGFUSE_TRACE_NAME: Final = "langfuse.trace.name"
 LANGFUSE_TRACE_TAGS: Final = "langfuse.trace.tags"
 LANGFUSE_ENVIRONMENT: Final = "langfuse.environment"
 LANGFUSE_RELEASE: Final = "langfuse.release"
+DEPLOYMENT_ENVIRONMENTS: Final = ("deployment.environment.name", "deployment.environment")
+"""Where an OpenTelemetry resource says its environment; Langfuse reads both."""
 LANGFUSE_IS_APP_ROOT: Final = "langfuse.internal.is_app_root"
 LANGFUSE_PROPAGATED_PREFIX: Final = "langfuse.propagated."
 SESSION_ID: Final = "session.id"

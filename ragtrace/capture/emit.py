@@ -1,6 +1,6 @@
 """Write one captured call as a span: the rag-call observation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opentelemetry.context import Context, get_value
@@ -83,15 +83,18 @@ class Emitter:
             yield semconv.LANGFUSE_IS_APP_ROOT, True
 
     def _identity(self, call: CapturedCall, context: Context) -> Iterator[tuple[str, Attribute]]:
-        """Whose call it was; what Langfuse's `propagate_attributes` put into the context counts, too."""
+        """Whose call it was, as far as the call, Langfuse's `propagate_attributes`, settings or the parent say."""
         found: dict[str, object] = {
             semconv.SESSION_ID: call.session or _propagated(context, "session_id"),
             semconv.USER_ID: call.user or _propagated(context, "user_id"),
             semconv.LANGFUSE_TRACE_NAME: call.trace_name or _propagated(context, "trace_name"),
             semconv.LANGFUSE_ENVIRONMENT: call.environment
             or _propagated(context, "environment")
-            or self.settings.environment,
-            semconv.LANGFUSE_RELEASE: call.release or self.settings.release,
+            or self.settings.environment
+            or _of_parent(context, (semconv.LANGFUSE_ENVIRONMENT, *semconv.DEPLOYMENT_ENVIRONMENTS)),
+            semconv.LANGFUSE_RELEASE: call.release
+            or self.settings.release
+            or _of_parent(context, (semconv.LANGFUSE_RELEASE,)),
             semconv.GEN_AI_REQUEST_MODEL: call.model,
             semconv.LANGFUSE_METADATA_PREFIX + semconv.META_MODEL: call.model,
             semconv.GEN_AI_RESPONSE_ID: call.response_id,
@@ -157,6 +160,18 @@ def _shorten(text: str) -> str:
 
 def _propagated(context: Context, key: str) -> object:
     return get_value(semconv.LANGFUSE_PROPAGATED_PREFIX + key, context)
+
+
+def _of_parent(context: Context, keys: Sequence[str]) -> object:
+    """Return what the span around the call says of itself, else the resource that it belongs to.
+
+    What an application tells Langfuse or its tracer provider in code stands nowhere else, and a call in another
+    environment than its trace is not found there.
+    """
+    parent = get_current_span(context)
+    sources = (parent, getattr(parent, "resource", None))
+    found = (getattr(source, "attributes", None) or {} for source in sources)
+    return next((attributes[key] for attributes in found for key in keys if attributes.get(key)), None)
 
 
 def _is_own_traffic(call: CapturedCall) -> bool:
