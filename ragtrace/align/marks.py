@@ -31,7 +31,7 @@ class Marks:
         for char, times in chars.items():
             code = ord(char) & 0xFF
             seen[code] += times
-            if char.isalpha():
+            if char.isalnum():
                 scripts.setdefault(_script(char), Counter())[code] += times
         chosen: set[int] = set()
         # Scripts of few letters first: what they need marks some of the others too.
@@ -50,7 +50,9 @@ class Marks:
 
 
 def _script(char: str) -> int:
-    """Tell scripts apart, roughly; ASCII is one, and those without an alphabet are."""
+    """Tell scripts apart, roughly; digits are one, for tables have little else, and so are those without an alphabet."""
+    if char.isdigit():
+        return -2
     return -1 if char >= DENSE else ord(char) >> 7
 
 
