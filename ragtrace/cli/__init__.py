@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from ragtrace.cli import judging, reporting, scoring, serving  # noqa: F401 - each registers its commands
+from ragtrace.cli import judging, planning, reporting, scoring, serving  # noqa: F401 - each registers its commands
 from ragtrace.cli.app import app
 from ragtrace.errors import RagtraceError
 

@@ -7,9 +7,9 @@ from ragtrace.stats.estimate import Estimate, quality_of, refused
 from ragtrace.stats.intervals import korn_graubard, student
 from ragtrace.stats.sample import Sample, sum_up
 
-_MANY: Final = 100
+MANY_CALLS: Final = 100
 """Effective calls from which Student's t is trusted for a share."""
-_MANY_EVENTS: Final = 20
+MANY_EVENTS: Final = 20
 """Effective calls that must weigh on either side of a share, too: the mean of few events is skewed."""
 
 
@@ -96,4 +96,4 @@ def _estimate(sample: Sample | None, *, confidence: float, is_share: bool) -> Es
 
 def _is_symmetric(share: float, effective_n: float) -> bool:
     """Say whether a share is far enough from 0 and 1 for Student's t, given so many effective calls."""
-    return effective_n >= _MANY and effective_n * min(share, 1 - share) >= _MANY_EVENTS
+    return effective_n >= MANY_CALLS and effective_n * min(share, 1 - share) >= MANY_EVENTS
