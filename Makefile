@@ -52,6 +52,7 @@ bench-judge: $(STAMP)  ## Calls, tokens, throughput and faults of the judge.
 
 bench-scorer: $(STAMP)  ## Write-back, requests under a rate limit, and memory of the scorer.
 	@$(BIN)/python benchmarks/scorer.py
+	@$(BIN)/python benchmarks/scorer_workers.py
 
 bench-report: $(STAMP)  ## Seconds and bytes of a report on 10,000 calls.
 	@$(BIN)/python benchmarks/report.py

@@ -12,7 +12,8 @@ from ragtrace.judge import judge_calls, make_judge
 from ragtrace.model import Claim, RagCall, Verdicts
 from ragtrace.scorer.rows import BadRow, parse_line
 from ragtrace.settings import Settings
-from ragtrace.stats import agreement
+from ragtrace.stats import Estimate, agreement, ratio
+from ragtrace.stats.alpha import Alpha, alpha_of_categories, alpha_of_numbers
 
 STABLE_FROM: Final = 0.7
 FEWEST_ROWS: Final = 50
@@ -28,10 +29,12 @@ class Consistency:
     """Rows for which both runs have a share of supported claims."""
     correlation: agreement.Correlation | None
     """Of these shares; None where one run gives every row the same."""
-    share_alpha: float | None
-    verdict_alpha: float | None
-    flips: agreement.Share
-    """Sentences whose verdict differs."""
+    share_alpha: Alpha | None
+    verdict_alpha: Alpha | None
+    """Of sentences, clustered by row."""
+    flips: Estimate
+    """Share of the sentences whose verdict differs, clustered by row."""
+    sentences: int
     ties: float
     """Rows that have the commonest share of the first run."""
 
@@ -45,15 +48,16 @@ class Consistency:
         return "\n".join((*self._figures(), *self._warnings()))
 
     def _figures(self) -> list[str]:
-        rho, flips = self.correlation, self.flips
+        rho = self.correlation
         return [
             f"{self.rows} rows, judged by {self.judges[0]} and {self.judges[1]}",
             "Spearman of the shares of supported claims: "
             + (
                 f"{rho.rho:.3f}, 95 % interval {rho.low:.3f} to {rho.high:.3f}, p {rho.p:.2g}" if rho else "not defined"
             ),
-            f"Krippendorff's alpha: {_shown(self.share_alpha)} for shares, {_shown(self.verdict_alpha)} for verdicts",
-            f"flip rate: {flips.value:.1%} of {flips.rows} sentences, interval {flips.low:.1%} to {flips.high:.1%}",
+            f"Krippendorff's alpha of the shares: {_shown(self.share_alpha)}",
+            f"Krippendorff's alpha of the verdicts: {_shown(self.verdict_alpha)}",
+            f"flip rate of {self.sentences} sentences: {_shown_share(self.flips)}",
             f"ties: {self.ties:.0%} of the rows have the commonest share",
         ]
 
@@ -72,8 +76,16 @@ class Consistency:
         return found
 
 
-def _shown(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.3f}"
+def _shown(alpha: Alpha | None) -> str:
+    if alpha is None:
+        return "not defined"
+    return f"{alpha.value:.3f}, 95 % interval {alpha.low:.3f} to {alpha.high:.3f}"
+
+
+def _shown_share(share: Estimate) -> str:
+    if share.value is None or share.low is None or share.high is None:
+        return "too few rows to say"
+    return f"{share.value:.1%}, 95 % interval {share.low:.1%} to {share.high:.1%}"
 
 
 def read_calls(path: Path) -> list[RagCall]:
@@ -129,14 +141,16 @@ def compare(
     both = [(a, b) for a, b in zip(first, second, strict=True) if a and b]
     pairs = [(_share(a), _share(b)) for a, b in both]
     shares = [(a, b) for a, b in pairs if a is not None and b is not None]
-    verdicts = [pair for a, b in both for pair in _sentence_pairs(a, b)]
+    rows = [_sentence_pairs(a, b) for a, b in both]
+    verdicts = [(pair, number) for number, row in enumerate(rows) for pair in row]
     return Consistency(
         judges=judges,
         rows=len(shares),
         correlation=agreement.spearman([a for a, _ in shares], [b for _, b in shares]),
-        share_alpha=agreement.interval_alpha(shares),
-        verdict_alpha=agreement.nominal_alpha(verdicts),
-        flips=agreement.flip_rate([a for a, _ in verdicts], [b for _, b in verdicts]),
+        share_alpha=alpha_of_numbers(shares),
+        verdict_alpha=alpha_of_categories([pair for pair, _ in verdicts], [row for _, row in verdicts]),
+        flips=ratio([sum(a != b for a, b in row) for row in rows], [len(row) for row in rows]),
+        sentences=len(verdicts),
         ties=agreement.share_of_ties([a for a, _ in shares]),
     )
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 
 import redis
+from redis.asyncio.retry import Retry as Reconnect
 from taskiq import AsyncBroker, Context, InMemoryBroker, TaskiqDepends
 from taskiq.acks import AcknowledgeType
 from taskiq.kicker import AsyncKicker
@@ -27,7 +28,7 @@ from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.follow import Follower, Lookback
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import CallReader, key_of
-from ragtrace.scorer.shared_state import reconnecting
+from ragtrace.scorer.shared_state import RECONNECTS, RECONNECTS_AFTER
 from ragtrace.scorer.slots import thinned
 from ragtrace.scorer.state import CallKey, Retry, StateFile
 from ragtrace.scorer.tally import Tally
@@ -93,7 +94,7 @@ def make_channel(url: str, *, queue: str, claim_after: timedelta) -> Channel:
         unacknowledged_lock_timeout=10.0,
         # Finished tasks stay in a stream until it is trimmed; one that is trimmed too early is sent again.
         maxlen=_LONGEST_STREAM,
-        retry=reconnecting(),
+        retry=Reconnect(RECONNECTS_AFTER, RECONNECTS),
         retry_on_error=[redis.ConnectionError],
     )
     return Channel(broker=broker, claim_after=claim_after)

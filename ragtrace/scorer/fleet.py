@@ -8,7 +8,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from ragtrace.errors import BackendError, ConfigError
+import redis
+from taskiq import SendTaskError
+
+from ragtrace.errors import BackendError, BackendUnavailable, ConfigError
 from ragtrace.scorer.command import Opened, ScoreRequest, opened, project_key, scoring_options, with_configs
 from ragtrace.scorer.distributed import (
     IN_THIS_PROCESS,
@@ -136,6 +139,24 @@ async def _run(process: _Process, role: Role) -> None:
 
 
 async def _all(work: list[Coroutine[None, None, None]]) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        for one in work:
-            tasks.create_task(one)
+    """Do all of it; the first failure ends the rest.
+
+    Raises:
+        BackendError: Langfuse refuses us, or Redis stayed away.
+    """
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for one in work:
+                tasks.create_task(one)
+    except BaseExceptionGroup as group:
+        failure = _first(group)
+        if isinstance(failure, redis.RedisError | SendTaskError):
+            cause = failure.__cause__ or failure
+            raise BackendUnavailable(f"--distributed: Redis does not answer: {cause}") from failure
+        raise failure from None
+
+
+def _first(failure: BaseException) -> BaseException:
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return failure

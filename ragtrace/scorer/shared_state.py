@@ -21,10 +21,8 @@ from ragtrace.scorer.state import CallKey, Finished, Retry, Slot, StateFile, Sta
 REMEMBERED = timedelta(days=30)
 """Redis forgets a finished call after so long; its mark in Langfuse says the same."""
 
-
-def reconnecting() -> Reconnect:
-    """Return how a client waits for Redis when it is restarted: about half a minute."""
-    return Reconnect(ExponentialBackoff(cap=2.0, base=0.1), retries=20)
+RECONNECTS, RECONNECTS_AFTER = 20, ExponentialBackoff(cap=2.0, base=0.1)
+"""How clients wait for a Redis that is restarted: about half a minute."""
 
 
 def connect(url: str) -> redis.Redis:
@@ -36,7 +34,10 @@ def connect(url: str) -> redis.Redis:
     try:
         redis.Redis.from_url(url, socket_connect_timeout=5.0).ping()
         return redis.Redis.from_url(
-            url, decode_responses=True, retry=reconnecting(), retry_on_error=[redis.ConnectionError]
+            url,
+            decode_responses=True,
+            retry=Reconnect(RECONNECTS_AFTER, RECONNECTS),
+            retry_on_error=[redis.ConnectionError],
         )
     except (ValueError, redis.RedisError) as exc:
         # The URL may hold a password.

@@ -110,13 +110,16 @@ async def test_one_process_can_be_coordinator_and_worker(local_langfuse, tmp_pat
     assert set(marks(local_langfuse).values()) == {1}
 
 
-def test_a_killed_worker_loses_nothing(local_langfuse, tmp_path, redis_server):
-    """Of two workers one is killed in the middle; each call ends with one mark."""
+def test_a_killed_worker_and_a_killed_redis_lose_nothing(local_langfuse, tmp_path, redis_server):
+    """Of two workers one is killed in the middle, and Redis is killed and started again: one mark a call."""
     seed_recent(local_langfuse, 100)
-    with processes(local_langfuse, tmp_path, url=redis_server.url, roles=["both", "worker"]) as (_, killed):
+    with processes(local_langfuse, tmp_path, url=redis_server.url, roles=["both", "worker"]) as (other, killed):
         wait_until(lambda: len(marks(local_langfuse)) > 0, seconds=30)
         killed.kill()
-        wait_until(lambda: len(marks(local_langfuse)) == 100, seconds=110)
+        redis_server.kill()
+        redis_server.start()
+        wait_until(lambda: len(marks(local_langfuse)) == 100, seconds=60)
+        assert other.poll() is None
 
     assert set(marks(local_langfuse).values()) == {1}
     assert b"Traceback" not in (tmp_path / "log").read_bytes()
