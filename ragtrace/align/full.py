@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtrace.align.delivery import delivered
+from ragtrace.align.edges import with_edges
 from ragtrace.align.quick import PART_SEPARATOR
 from ragtrace.align.segments import join
 from ragtrace.align.sharing import share_out
@@ -48,7 +49,7 @@ def _result(passage: Passage, form: Skeleton, units: Mapping[str, Unit], prompt:
     unit = units.get(form.letters, Unit(letters=""))
     if unit.whole:
         return _whole(passage, unit, prompt)
-    segments = join(unit.kept, form, prompt)
+    segments = with_edges(join(unit.kept, form, prompt), form, prompt)
     delivery = delivered(passage, segments, form=form, prompt=prompt)
     explained = ((prompt.start(one.place), prompt.end(one.place_end)) for one in segments if delivery.spans)
     return _Result(delivery=delivery, explained=tuple(explained))

@@ -10,7 +10,6 @@ _OBSTACLE = 48
 """Letters that an obstacle in the prompt has at most."""
 _SKIPS = (0, 3, 6, 9, 12, 24)
 """Letters of the passage that an obstacle may have replaced."""
-_EDGE = 3
 
 
 def ahead(letters: str, prompt: str, block: Block) -> Iterator[Block]:
@@ -53,10 +52,6 @@ def between(letters: str, prompt: str, last: Block, following: Block) -> Iterato
 
 def _next(letters: str, window: str) -> tuple[int, int] | None:
     """Find the nearest of `letters` that stand in `window`; return both offsets."""
-    if len(letters) < _PROBE:
-        # At the edge of a passage a few letters say enough, close by.
-        found = window[: len(letters) + _PROBE].find(letters) if len(letters) >= _EDGE else -1
-        return (0, found) if found >= 0 else None
     for skip in _SKIPS:
         probe = letters[skip : skip + _PROBE]
         found = window.find(probe) if len(probe) == _PROBE else -1

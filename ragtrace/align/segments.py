@@ -14,7 +14,7 @@ _REPLACED = 40
 """Missing letters that something else may stand for."""
 _MASK = re.compile(r"([*█▇■▓●#xX_])\1\1")
 _OMISSION = re.compile(r"…|\.\.\.|\. \. \.")
-_MARKUP = re.compile(r"\]\([^)\s]*\)?|\w+://\S+|</?\w[^<>]*>|!\[[^\]]*\]?")
+MARKUP = re.compile(r"\]\([^)\s]*\)?|\w+://\S+|</?\w[^<>]*>|!\[[^\]]*\]?")
 _LONGEST_MARKUP = 400
 
 
@@ -54,4 +54,4 @@ def _is_joined(last: Segment, block: Block, passage: Skeleton, prompt: Skeleton)
         return False
     if missing <= _TRIFLE or (missing <= _REPLACED and (inserted or _MASK.search(instead))):
         return True
-    return not inserted and count_letters(_MARKUP.sub("", passage.between(last.end, block.start))) <= _TRIFLE
+    return not inserted and count_letters(MARKUP.sub("", passage.between(last.end, block.start))) <= _TRIFLE

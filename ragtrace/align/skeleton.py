@@ -83,14 +83,14 @@ class AsIs:
 class Skeleton:
     """Letters and digits of a text, and where in it each of them stands."""
 
-    __slots__ = ("_counts", "_moves", "_plain", "_text", "letters")
+    __slots__ = ("_counts", "_moves", "plain", "_text", "letters")
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._plain, self._moves = unescape(text)
+        self.plain, self._moves = unescape(text)
         self._counts: list[int] = []
-        if self._plain.isascii():
-            self.letters = _folded(self._plain)
+        if self.plain.isascii():
+            self.letters = _folded(self.plain)
         else:
             self.letters = "".join(self._counted())
 
@@ -99,6 +99,14 @@ class Skeleton:
 
     def end(self, letter: int) -> int:
         return self._back(self._offset(letter - 1) + 1) if letter else 0
+
+    def plain_start(self, letter: int) -> int:
+        """Return the offset in `plain` of the letter at `letter`."""
+        return self._offset(letter)
+
+    def plain_end(self, letter: int) -> int:
+        """Return the offset in `plain` just behind the letter before `letter`."""
+        return self._offset(letter - 1) + 1
 
     def between(self, letter: int, other: int) -> str:
         """Return the text behind the letter before `letter`, up to the letter at `other`."""
@@ -123,7 +131,7 @@ class Skeleton:
         return offset
 
     def _counted(self) -> list[str]:
-        blocks = _folded_blocks(self._plain)
+        blocks = _folded_blocks(self.plain)
         self._counts = list(accumulate(map(len, blocks), initial=0))
         return blocks
 
@@ -134,7 +142,7 @@ class Skeleton:
         block = bisect_right(self._counts, letter) - 1
         low = block * _BLOCK
         wanted = letter - self._counts[block]
-        chars = self._plain[low : low + _BLOCK]
+        chars = self.plain[low : low + _BLOCK]
         if chars.isascii():
             marks = chars.encode().translate(_MARKED)
             return low + bisect_right(range(len(marks)), wanted, key=lambda i: marks.count(b"x", 0, i + 1))
