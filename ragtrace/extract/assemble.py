@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ragtrace.extract.answering import Choice, Ending, asked_last, choose_answer, find_question, read_ending
 from ragtrace.extract.conventions import read_step
+from ragtrace.extract.feeders import find_feeders
 from ragtrace.extract.gather import DocumentLookup, Retrieved, gather
 from ragtrace.extract.span import Span
 from ragtrace.extract.step import Step
@@ -15,6 +16,7 @@ from ragtrace.semconv import (
     MARK_CONTEXTS_UNKNOWN,
     MARK_ERROR,
     MARK_IDS_ONLY,
+    MARK_INDIRECT,
     MARK_MASKED,
     MARK_PROMPT_UNKNOWN,
 )
@@ -71,11 +73,11 @@ def _assemble(group: Group, tree: Tree, lookup: DocumentLookup | None) -> Assemb
     if choice is None:
         return None
     nested = [s for s in group.steps if s.kind in _RETRIEVING and tree.is_inside(s, _RETRIEVING)]
-    steps = group.steps if group.root is None or group.root in group.steps else (*group.steps, group.root)
-    retrieved = gather(steps, choice.step, nested=nested, lookup=lookup)
+    retrieved = gather(group.steps, choice.step, root=group.root, nested=nested, lookup=lookup)
     if not retrieved.steps and retrieved.passages is None:
         return None
-    return _describe(group, choice, retrieved)
+    feeders = find_feeders(models, choice.step, retrieved.passages or ())
+    return _describe(group, choice, retrieved, feeders=feeders)
 
 
 def _ending(group: Group) -> Ending:
@@ -84,9 +86,9 @@ def _ending(group: Group) -> Ending:
     return Ending(texts=(), values=()) if root is None or root.kind == "model" else read_ending(root.returned)
 
 
-def _describe(group: Group, choice: Choice, retrieved: Retrieved) -> Assembled:
+def _describe(group: Group, choice: Choice, retrieved: Retrieved, *, feeders: Sequence[Step]) -> Assembled:
     generator = choice.step
-    parts = tuple(message.text for message in generator.messages if message.text)
+    parts = tuple(message.text for step in (*feeders, generator) for message in step.messages if message.text)
     queries = tuple(dict.fromkeys(step.query for step in retrieved.steps if step.query))
     asked = find_question(group.root.given) if group.root and group.root.kind != "model" else None
     question = asked or (queries[0] if queries else None) or asked_last(generator) or ""
@@ -108,7 +110,7 @@ def _describe(group: Group, choice: Choice, retrieved: Retrieved) -> Assembled:
         response_id=generator.response_id,
         conversation=generator.conversation,
         confidence=_confidence(choice, group),
-        marks=_marks(group, generator, retrieved),
+        marks=_marks(generator, retrieved, is_indirect=bool(feeders)),
     )
 
 
@@ -116,10 +118,11 @@ def _confidence(choice: Choice, group: Group) -> Confidence:
     return "medium" if group.is_linked and choice.confidence == "high" else choice.confidence
 
 
-def _marks(group: Group, generator: Step, retrieved: Retrieved) -> tuple[str, ...]:
+def _marks(generator: Step, retrieved: Retrieved, *, is_indirect: bool) -> tuple[str, ...]:
     is_known = retrieved.passages is not None and bool(generator.messages) and not generator.is_cut
     found = {
         MARK_CONTEXTS_UNKNOWN: not is_known,
+        MARK_INDIRECT: is_indirect,
         MARK_IDS_ONLY: retrieved.has_ids_only,
         MARK_PROMPT_UNKNOWN: not generator.messages,
         MARK_CAPPED: generator.is_cut or any(step.is_cut for step in retrieved.steps),

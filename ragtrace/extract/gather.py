@@ -33,13 +33,19 @@ class _Source:
 
 
 def gather(
-    steps: Sequence[Step], generator: Step, *, nested: Sequence[Step], lookup: DocumentLookup | None
+    steps: Sequence[Step],
+    generator: Step,
+    *,
+    root: Step | None,
+    nested: Sequence[Step],
+    lookup: DocumentLookup | None,
 ) -> Retrieved:
     """Return what was retrieved before a model was asked.
 
     Args:
         steps: All steps of the call.
         generator: The model call that answered.
+        root: What the whole call happened in.
         nested: Retrievals inside other retrievals.
         lookup: Tells the texts of documents that come as ids.
     """
@@ -51,7 +57,7 @@ def gather(
     sources = [_Source(documents=found) for found in documents]
     sources += _from_tools(generator.messages, sources)
     if not counted and not sources:
-        sources = _from_chains(before)
+        sources = _from_input(root) or _from_chains(before)
     if not counted and not sources:
         return Retrieved()
     has_ids_only = any(document.text is None for source in sources for document in source.documents)
@@ -84,6 +90,12 @@ def _from_tools(messages: Sequence[Message], sources: Sequence[_Source]) -> list
             kind: PassageSource = "history" if index < last_user else "tool"
             found.append(_Source(documents=(Found(text=message.text, id=message.tool_call_id),), kind=kind))
     return found
+
+
+def _from_input(root: Step | None) -> list[_Source]:
+    """Return the documents that the whole call was given."""
+    documents = find_documents(root.given) if root else ()
+    return [_Source(documents=documents, kind="manual")] if documents else []
 
 
 def _from_chains(before: Iterable[Step]) -> list[_Source]:

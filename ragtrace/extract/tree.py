@@ -40,12 +40,16 @@ class Tree:
         return any(ancestor.kind in kinds for ancestor in self.ancestors(step))
 
     def groups(self) -> list[Group]:
-        """Return the calls: a step with retrieval and model in it is one, the rest is put together in order of time."""
+        """Return the calls: a step with retrieval and model in it is one, the rest is put together in order of time.
+
+        Where no retrieval stands alone, any step around a model is a call: it may have retrieved by plain code.
+        """
         by_top: dict[str, list[Step]] = {}
         for step in self.steps:
             if step.kind != "foreign":
                 by_top.setdefault(self._top(step).span.id, []).append(step)
-        whole = {top: steps for top, steps in by_top.items() if _has_model(steps) and _has_retrieval(steps)}
+        has_loose = any(_has_retrieval(steps) and not _has_model(steps) for steps in by_top.values())
+        whole = {top: s for top, s in by_top.items() if self._is_whole(self._by_id[top], s, has_loose=has_loose)}
         loose = [steps for top, steps in by_top.items() if top not in whole]
         found = [
             Group(steps=tuple(s), root=self._root(self._by_id[top], s), is_linked=False) for top, s in whole.items()
@@ -58,6 +62,9 @@ class Tree:
     def _top(self, step: Step) -> Step:
         """Return the outermost step of a GenAI convention around a step."""
         return next((s for s in reversed(list(self.ancestors(step))) if s.kind != "foreign"), step)
+
+    def _is_whole(self, top: Step, steps: Sequence[Step], *, has_loose: bool) -> bool:
+        return _has_model(steps) and (_has_retrieval(steps) or not (has_loose or top.kind == "model"))
 
     def _root(self, top: Step, steps: Sequence[Step]) -> Step:
         """Return the outermost step that says what went in and out; some wrap it in one that says nothing."""

@@ -123,7 +123,7 @@ class RagSpanProcessor(SpanProcessor):
         client.submit(UnwrittenCall(write=write, size=trace.size))
 
     def _find_client(self) -> Capture:
-        return self._client or current()
+        return current() if self._client is None else self._client
 
 
 def live_processors() -> "list[RagSpanProcessor]":

@@ -11,6 +11,7 @@ from ragtrace.extract.answering import find_question
 from ragtrace.extract.content import Found, Message, Said
 from ragtrace.extract.span import Span
 from ragtrace.extract.step import Step
+from ragtrace.semconv import MARK_INDIRECT
 from tests.extract.recordings import ANSWER, DOGS, GATE, QUESTION
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -187,6 +188,17 @@ def test_results_of_other_tools_are_passages():
     call = the_call(root(), retrieval(), replace(model(3, 20, ANSWER), messages=sent))
 
     assert texts(call) == [(GATE, "retriever"), (DEPOT, "history"), (DOGS, "tool")]
+
+
+def test_model_calls_that_read_for_the_generator_count():
+    """In map-reduce, what the mapping calls were sent was received, too; a grader, whose words go nowhere, was not."""
+    mapped = model(3, 20, "The gate opens at six.", sent=f"Summarise: {GATE}")
+    grader = model(4, 32, "Relevant.", sent=f"Grade: {GATE}")
+    final = model(5, 50, ANSWER, sent="Summaries: The gate opens at six.")
+    call = the_call(root(), retrieval(), mapped, grader, final)
+
+    assert call.prompt_parts == (f"Summarise: {GATE}", "Summaries: The gate opens at six.")
+    assert call.marks == (MARK_INDIRECT,)
 
 
 def test_documents_that_a_function_returns_are_passages():

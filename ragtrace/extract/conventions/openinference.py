@@ -3,7 +3,7 @@
 from ragtrace.extract.content import Found, Message, Said, read_documents, read_messages, read_said
 from ragtrace.extract.json_text import JsonObject, as_text
 from ragtrace.extract.span import Span
-from ragtrace.extract.step import Step, StepKind
+from ragtrace.extract.step import REDACTED, Step, StepKind
 from ragtrace.extract.values import indexed
 from ragtrace.model import JsonValue
 
@@ -59,7 +59,10 @@ def _with_scores(documents: tuple[Found, ...] | None, listed: tuple[Found, ...] 
 def _read_model(span: Span, given: JsonValue, returned: JsonValue) -> Step:
     listed = [_message(message) for message in indexed(span.attributes, "llm.input_messages").values()]
     prompts = [prompt.get("prompt.text") for prompt in indexed(span.attributes, "llm.prompts").values()]
-    messages = tuple(listed) or read_messages(prompts) or read_messages(given)
+    # The numbered attributes leave out blocks that are no plain text; the whole input has them, unless it was cut.
+    is_hidden = any(message.text == REDACTED for message in listed)
+    whole = () if is_hidden else read_messages(given)
+    messages = max(tuple(listed), read_messages(prompts), whole, key=_length)
     output = next(iter(indexed(span.attributes, "llm.output_messages").values()), None)
     said = _said(output) if output else read_said(returned)
     return Step(
@@ -72,6 +75,10 @@ def _read_model(span: Span, given: JsonValue, returned: JsonValue) -> Step:
         model=span.text("llm.model_name"),
         is_cut=not listed and not prompts and span.is_cut(_INPUT),
     )
+
+
+def _length(messages: tuple[Message, ...]) -> int:
+    return sum(len(message.text) for message in messages)
 
 
 def _message(message: JsonObject) -> Message:
