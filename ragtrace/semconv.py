@@ -71,6 +71,9 @@ MARK_NEGATION: Final = "negation"
 MARK_COMPARISON: Final = "comparison"
 MARK_JARGON: Final = "jargon"
 
+# The score of an alarm; its value is always 1.
+RAG_ALARM: Final = "rag_alarm"
+
 # The environment that ragtrace's own traffic is in, if it is ever traced: never scored.
 SCORER_ENVIRONMENT: Final = "ragtrace-scorer"
 JUDGE_MARK: Final = "ragtrace.judge"

@@ -4,7 +4,15 @@ import sys
 
 import typer
 
-from ragtrace.cli import judging, planning, reporting, scoring, serving  # noqa: F401 - each registers its commands
+from ragtrace.cli import (  # noqa: F401 - each registers its commands
+    alarming,
+    comparing,
+    judging,
+    planning,
+    reporting,
+    scoring,
+    serving,
+)
 from ragtrace.cli.app import app
 from ragtrace.errors import RagtraceError
 

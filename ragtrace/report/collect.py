@@ -130,7 +130,7 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
         key = (score.trace_id or "", score.observation_id or "")
         if score.name == semconv.RAG_OUTCOME:
             marks.setdefault(key, score)
-        elif score.data_type == "NUMERIC" and isinstance(score.value, float | int):
+        elif score.name != semconv.RAG_ALARM and score.data_type == "NUMERIC" and isinstance(score.value, float | int):
             numbers.setdefault(key, {}).setdefault(score.name, float(score.value))
             if score.comment:
                 comments.setdefault(key, {}).setdefault(score.name, score.comment)
@@ -150,6 +150,16 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
         )
         for row in rows
     )
+
+
+async def read_records(api: LangfuseApi, window: Window) -> tuple[CallRecord, ...]:
+    """Return what is known of a window's calls, oldest first.
+
+    Raises:
+        BackendError: Langfuse could not be read.
+    """
+    records = (await _read_window(api, window)).records.values()
+    return tuple(sorted(records, key=lambda record: (record.started_at, record.trace_id, record.observation_id)))
 
 
 async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationRow]:

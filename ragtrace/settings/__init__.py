@@ -2,6 +2,6 @@
 
 from ragtrace.settings.fields import Settings
 from ragtrace.settings.load import TOML_NAME, load_settings
-from ragtrace.settings.tables import Price, StratumSettings
+from ragtrace.settings.tables import AlarmSettings, Price, StratumSettings
 
-__all__ = ["TOML_NAME", "Price", "Settings", "StratumSettings", "load_settings"]
+__all__ = ["TOML_NAME", "AlarmSettings", "Price", "Settings", "StratumSettings", "load_settings"]

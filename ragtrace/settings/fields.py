@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragtrace.errors import ConfigError
-from ragtrace.settings.tables import Price, StratumSettings
+from ragtrace.settings.tables import AlarmSettings, Price, StratumSettings
 
 
 def _alias(name: str) -> Any:
@@ -20,7 +20,7 @@ class Settings(BaseSettings):
 
     Langfuse's and OpenAI's own variables are read under their own names. `ragtrace.toml` holds the tables
     `[judge]`, `[capture]`, `[sampling]`, `[metrics]`, `[scorer]` (keys without the prefix), `[prices]`,
-    `[strata.NAME]` and `[thresholds]`; any other key is an error.
+    `[strata.NAME]`, `[thresholds]` and `[alarms.NAME]`; any other key is an error.
     """
 
     model_config = SettingsConfigDict(
@@ -122,6 +122,9 @@ class Settings(BaseSettings):
     prices: dict[str, Price] = Field(default_factory=dict)
     thresholds: dict[str, float] = Field(default_factory=dict)
     """Pass marks by score name, in place of the defaults that the documentation of the metrics lists."""
+
+    alarms: dict[str, AlarmSettings] = Field(default_factory=dict)
+    """What `ragtrace alarms` watches."""
 
     def require_langfuse(self) -> tuple[str, str, str]:
         """Return (base URL, public key, secret key) of Langfuse.

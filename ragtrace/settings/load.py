@@ -26,7 +26,7 @@ _PREFIXES = {
     "scorer": "scorer_",
 }
 _TABLE_KEYS = {("sampling", "rate"): "sample_rate"}
-_WHOLE_TABLES = ("prices", "strata", "thresholds")
+_WHOLE_TABLES = ("prices", "strata", "thresholds", "alarms")
 _LONGEST_SHOWN = 60
 
 
