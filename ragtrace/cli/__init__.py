@@ -5,6 +5,9 @@ import sys
 import typer
 
 from ragtrace.cli import (  # noqa: F401 - each registers its commands
+    (,
+    comparing,
+)
     alarming,
     comparing,
     judging,

@@ -19,7 +19,7 @@ from ragtrace.scorer.judging import (
     untraced,
 )
 from ragtrace.scorer.records import describe_judge, describe_sentences
-from ragtrace.scorer.rows import BadRow, read_row
+from ragtrace.scorer.rows import KIND_TAG, BadRow, read_row
 from ragtrace.settings import Settings, load_settings
 
 JsonObject = dict[str, JsonValue]
@@ -111,7 +111,14 @@ def describe(call: RagCall, judged: JudgedCall) -> JsonObject:
         "scores": {result.name: _describe_result(result) for result in judged.results},
         "sentences": describe_sentences(verdicts.answer) if verdicts else [],
         "judge": describe_judge(verdicts),
+        **_kind(call),
     }
+
+
+def _kind(call: RagCall) -> JsonObject:
+    """Pass the kind of question on to `ragtrace compare`, where the row gave one."""
+    found = next((tag for tag in call.tags if tag.startswith(KIND_TAG)), None)
+    return {"kind": found.removeprefix(KIND_TAG)} if found else {}
 
 
 def _describe_result(result: Score | Unscored) -> JsonObject:

@@ -17,6 +17,7 @@ _REFERENCE = ("reference", "ground_truth")
 _RECALL_NEEDS = (*_REFERENCE, "reference_contexts", "relevant_ids")
 """A row with one of these measures retrieval, also without an answer."""
 _TEXT = ("text", "page_content", "content")
+KIND_TAG = "kind:"
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 Row = Mapping[str, JsonValue]
 
@@ -66,7 +67,13 @@ def _call(row: Row, number: int) -> RagCall:
         reference=_text(row, _REFERENCE),
         reference_passages=tuple(p.text for p in _passages(row, "reference_contexts") or ()),
         relevant_ids=_ids(row.get("relevant_ids")),
+        tags=_kind_tags(row.get("kind")),
     )
+
+
+def _kind_tags(kind: JsonValue) -> tuple[str, ...]:
+    """A kind of question travels as a tag, as it does on calls in Langfuse."""
+    return (KIND_TAG + kind,) if isinstance(kind, str) and kind else ()
 
 
 def _named(row: Row, names: tuple[str, ...]) -> str:
