@@ -102,6 +102,10 @@ class LangfuseApi:
         async for receipt in send(self.connection, outgoing):
             yield receipt
 
+    async def delete_score(self, score_id: str) -> None:
+        """Delete a score; Langfuse does so some time after its answer."""
+        await self.connection.delete("delete a score", f"api/public/scores/{score_id}")
+
     async def ensure_configs(self, shapes: Sequence[ScoreShape]) -> Mapping[str, ScoreConfig]:
         """Return the score config of each name, creating those that are not there."""
         return await configs.ensure_configs(self.connection, shapes)

@@ -9,7 +9,7 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self, TypeVar
@@ -117,6 +117,12 @@ class Connection:
             read=_itself,
             policy=self.policy,
         )
+
+    async def delete(self, purpose: str, path: str) -> None:
+        """Delete; raises as `get` does, and at once at a rate limit, since deletions have a limit a day of their own."""
+        url = f"{self.base_url}/{path}"
+        policy = replace(self.policy, rate_limit_attempts=1)
+        await self._ask(purpose, lambda: self._http.delete(url), read=_itself, policy=policy)
 
     async def _ask(
         self,

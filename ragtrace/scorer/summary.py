@@ -24,7 +24,7 @@ class RunSummary:
     def exit_code(self) -> int:
         """0 unless something that should have been scored was not."""
         tally = self.tally
-        return 1 if self.error or tally.pending.total() or tally.refused or tally.failed else 0
+        return 1 if self.error or tally.pending.total() or tally.refused or tally.failed or tally.outdated else 0
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the counts; `listed = own_traffic + not_sampled + sampled`, and `sampled` is the sum of the rest."""
@@ -54,6 +54,8 @@ class RunSummary:
             lines.append(f"  not written     {tally.refused} refused by Langfuse, {tally.failed} failed (see the log)")
         if tally.sent_later:
             lines.append(f"  from before     {tally.sent_later} calls whose scores had waited")
+        if tally.withdrawn or tally.outdated:
+            lines.append(f"  withdrawn       {tally.withdrawn} old numbers, {tally.outdated} could not be deleted")
         lines.append(self._cost())
         return "\n".join(lines)
 

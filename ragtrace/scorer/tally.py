@@ -35,6 +35,10 @@ class Tally:
     sent_later: int = 0
     """Calls judged by an earlier run whose scores were sent by this one."""
     scores_written: int = 0
+    withdrawn: int = 0
+    """Numbers of an earlier judge that were deleted, since judging again gave none."""
+    outdated: int = 0
+    """Such numbers that could not be deleted."""
     judge_calls: int = 0
     judge_cached: int = 0
     prompt_tokens: int = 0
@@ -86,6 +90,8 @@ class Tally:
             "would_judge": self.would_judge,
             "sent_later": self.sent_later,
             "scores_written": self.scores_written,
+            "withdrawn": self.withdrawn,
+            "outdated": self.outdated,
             "judge_calls": self.judge_calls,
             "judge_cached": self.judge_cached,
             "prompt_tokens": self.prompt_tokens,

@@ -23,6 +23,7 @@ from ragtrace.scorer.sender import Sender
 from ragtrace.scorer.slots import thinned, with_thresholds
 from ragtrace.scorer.state import CallKey, Retry, StateFile
 from ragtrace.scorer.tally import Tally
+from ragtrace.scorer.withdrawing import Withdrawals
 from ragtrace.semconv import UnscoredReason
 
 ReadCall = Callable[[ObservationRow], RagCall]
@@ -141,6 +142,7 @@ class _Run:
         self._options = options
         self._tally = tally
         self._sender = Sender(api, state)
+        self._withdrawals = Withdrawals(api)
         self._rows: asyncio.Queue[ObservationRow | None] = asyncio.Queue(maxsize=options.concurrency)
         self._judge_failures = 0
         self._failure: BackendError | None = None
@@ -208,6 +210,8 @@ class _Run:
             self._judge_failures = 0
             self._sender.take(key_of(row), scores)
             self._add_events(call, judged)
+            if self._options.is_rescore:
+                self._withdrawals.note(key_of(row), judged.results)
         else:
             self._note_failure(row, judged)
         return True
@@ -251,8 +255,10 @@ class _Run:
                     async with asyncio.timeout(_SEND_EVERY_SECONDS):
                         await all_judged.wait()
                 await self._sender.send_some(self._tally)
+                await self._withdrawals.carry_out(self._tally)
                 self._options.on_change(self._tally)
             await self._sender.flush(self._tally)
+            await self._withdrawals.carry_out(self._tally)
         except BackendError as exc:
             self._stop(_UNAVAILABLE, exc)
 

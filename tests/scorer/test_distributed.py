@@ -22,6 +22,7 @@ from ragtrace.scorer.shared_state import SharedState, connect
 from ragtrace.scorer.state import Slot
 from ragtrace.settings import Settings, load_settings
 from tests.scorer.redis_server import RedisServer, running_redis
+from tests.scorer.simulation import SCORES_A_CALL
 from tests.seed import SeedCall, seed, stored_scores
 
 
@@ -73,6 +74,11 @@ def marks(server: LocalLangfuse) -> Counter[str]:
     return Counter(str(score["subject"]["traceId"]) for score in stored_scores(server, name="rag_outcome"))
 
 
+def is_each_score_stored_once(server: LocalLangfuse, calls: int) -> bool:
+    scores = stored_scores(server)
+    return set(marks(server).values()) == {1} and len(scores) == len({s["id"] for s in scores}) == calls * SCORES_A_CALL
+
+
 def wait_until(is_so: Callable[[], bool], *, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not is_so():
@@ -121,7 +127,7 @@ def test_a_killed_worker_and_a_killed_redis_lose_nothing(local_langfuse, tmp_pat
         wait_until(lambda: len(marks(local_langfuse)) == 100, seconds=60)
         assert other.poll() is None
 
-    assert set(marks(local_langfuse).values()) == {1}
+    assert is_each_score_stored_once(local_langfuse, 100)
     assert b"Traceback" not in (tmp_path / "log").read_bytes()
 
 
@@ -140,7 +146,7 @@ def test_killed_workers_and_a_killed_redis_lose_nothing(local_langfuse, tmp_path
         wait_until(lambda: len(marks(local_langfuse)) == 5000, seconds=900)
         assert [process.poll() for process in started] == [None, -9, -9, None, None]
 
-    assert set(marks(local_langfuse).values()) == {1}
+    assert is_each_score_stored_once(local_langfuse, 5000)
 
 
 @pytest.mark.parametrize(
