@@ -2,13 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import NormalDist, fmean
-from typing import Final, TypeVar
+from typing import Final
 
-_Rating = TypeVar("_Rating")
 _NORMAL: Final = NormalDist()
 _FEWEST_PAIRS: Final = 4
 """Fisher's transformation needs more than three pairs."""
@@ -82,21 +81,6 @@ def spearman(one: Sequence[float], other: Sequence[float], *, confidence: float 
     )
 
 
-def nominal_alpha(units: Sequence[Sequence[Hashable]]) -> float | None:
-    """Return Krippendorff's alpha of categories, one unit's ratings each; None where nothing could disagree."""
-    return _alpha(units, _unequal_pairs)
-
-
-def interval_alpha(units: Sequence[Sequence[float]]) -> float | None:
-    """Return Krippendorff's alpha of numbers, one unit's ratings each; None where nothing could disagree."""
-    return _alpha(units, _squared_differences)
-
-
-def flip_rate(one: Sequence[Hashable], other: Sequence[Hashable]) -> Share:
-    """Return the share of verdicts that differ between two runs."""
-    return share(sum(a != b for a, b in zip(one, other, strict=True)), len(one))
-
-
 def share_of_ties(values: Sequence[Hashable]) -> float:
     """Return the share of rows that have the commonest value; a rank correlation says little where it is large."""
     return Counter(values).most_common(1)[0][1] / len(values) if values else 0.0
@@ -131,24 +115,3 @@ def _pearson(one: Sequence[float], other: Sequence[float]) -> float | None:
     if not spread:
         return None
     return sum((a - mean_one) * (b - mean_other) for a, b in zip(one, other, strict=True)) / spread
-
-
-def _alpha(units: Sequence[Sequence[_Rating]], disagreement: Callable[[Sequence[_Rating]], float]) -> float | None:
-    """Compare disagreement within units with that among all values; units with one rating are left out."""
-    paired = [unit for unit in units if len(unit) > 1]
-    values = [value for unit in paired for value in unit]
-    expected = disagreement(values) / (len(values) - 1) if values else 0.0
-    if not expected:
-        return None
-    return 1 - sum(disagreement(unit) / (len(unit) - 1) for unit in paired) / expected
-
-
-def _unequal_pairs(values: Sequence[Hashable]) -> float:
-    """Return how many ordered pairs of the values differ."""
-    return len(values) ** 2 - sum(count**2 for count in Counter(values).values())
-
-
-def _squared_differences(values: Sequence[float]) -> float:
-    """Return the sum of squared differences over ordered pairs."""
-    mean = fmean(values)
-    return 2 * len(values) * sum((value - mean) ** 2 for value in values)

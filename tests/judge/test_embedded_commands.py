@@ -13,10 +13,10 @@ from ragtrace.judge.embedded import EmbeddedJudge
 from ragtrace.judge.embedded_calibration import load_calibration
 from ragtrace.model import Verdicts
 from ragtrace.scorer.calibrating import run_calibrate
-from ragtrace.scorer.consistency import Consistency, compare, run_consistency
+from ragtrace.scorer.consistency import compare, run_consistency
 from ragtrace.scorer.labels import judge_labels, read_labels
 from ragtrace.settings import load_settings
-from ragtrace.stats.agreement import Share
+from ragtrace.stats import Estimate
 from tests.build import claim, sentence, verdicts
 
 ROW = {
@@ -120,15 +120,12 @@ def test_two_runs_of_the_embedded_judge_agree(tmp_path):
     """The embedded judge gives the same verdicts twice; two rows are too few to say more."""
     found = asyncio.run(run_consistency(load_settings({}), write(tmp_path / "rows.jsonl", CALLS)))
 
-    assert found == Consistency(
-        judges=("lexical-v1", "lexical-v1"),
-        rows=2,
-        correlation=None,
-        share_alpha=1.0,
-        verdict_alpha=1.0,
-        flips=Share(value=0.0, low=0.0, high=pytest.approx(0.5615, abs=1e-4), rows=3),
-        ties=0.5,
+    assert (found.judges, found.rows, found.correlation, found.ties) == (("lexical-v1", "lexical-v1"), 2, None, 0.5)
+    assert (found.share_alpha and found.share_alpha.value, found.verdict_alpha and found.verdict_alpha.value) == (1, 1)
+    assert found.flips == Estimate(
+        value=None, low=None, high=None, n=2, effective_n=pytest.approx(1.8), quality="none", method="refused"
     )
+    assert found.as_text().splitlines()[4] == "flip rate of 3 sentences: too few rows to say"
     assert not found.is_stable
     assert found.as_text().splitlines()[-2:] == [
         "warning: 2 rows; with fewer than 50 these figures move a lot by chance",
@@ -178,8 +175,9 @@ def test_a_stable_judge_gets_no_warning():
         [
             "60 rows, judged by a and a",
             "Spearman of the shares of supported claims: 1.000, 95 % interval 1.000 to 1.000, p 0",
-            "Krippendorff's alpha: 1.000 for shares, 1.000 for verdicts",
-            "flip rate: 0.0% of 61 sentences, interval 0.0% to 5.9%",
+            "Krippendorff's alpha of the shares: 1.000, 95 % interval 0.882 to 1.000",
+            "Krippendorff's alpha of the verdicts: 1.000, 95 % interval 0.887 to 1.000",
+            "flip rate of 61 sentences: 0.0%, 95 % interval 0.0% to 5.9%",
             "ties: 50% of the rows have the commonest share",
         ],
     )

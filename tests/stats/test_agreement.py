@@ -8,9 +8,6 @@ from ragtrace.stats.agreement import (
     Share,
     auroc,
     balanced_accuracy,
-    flip_rate,
-    interval_alpha,
-    nominal_alpha,
     share,
     share_of_ties,
     spearman,
@@ -69,27 +66,6 @@ def test_few_pairs_leave_zero_in_the_interval():
 def test_spearman_needs_four_pairs_that_differ():
     """Three pairs, or a run in which all is the same, have no rank correlation."""
     assert (spearman([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), spearman([1.0] * 5, [1.0, 2.0, 3.0, 4.0, 5.0])) == (None, None)
-
-
-def test_alpha_has_the_values_of_the_reference_implementation():
-    """Krippendorff's alpha as the package `krippendorff` computes it, ratings missing in one unit included."""
-    units = [*zip(ONE, OTHER, strict=True), (0.5,)]
-
-    assert interval_alpha(units) == pytest.approx(0.8508946, abs=1e-6)
-    assert nominal_alpha(units) == pytest.approx(0.2424242, abs=1e-6)
-
-
-def test_alpha_is_open_where_nothing_could_disagree():
-    """One rating a unit, or one value throughout, leave nothing to compare."""
-    assert (nominal_alpha([("a",), ("b",)]), nominal_alpha([("a", "a"), ("a", "a")])) == (None, None)
-
-
-def test_flip_rate_comes_with_its_interval():
-    """One verdict of three that changed is a third, anywhere from 6 to 79 percent."""
-    found = flip_rate("aab", "aac")
-
-    assert (found.value, found.rows) == (pytest.approx(1 / 3), 3)
-    assert (found.low, found.high) == pytest.approx((0.0614920, 0.7923404), abs=1e-6)
 
 
 def test_a_share_of_nothing_may_be_anything():
