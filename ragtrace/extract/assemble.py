@@ -8,7 +8,7 @@ from ragtrace.extract.conventions import read_step
 from ragtrace.extract.feeders import find_feeders
 from ragtrace.extract.gather import DocumentLookup, Retrieved, gather
 from ragtrace.extract.span import Span
-from ragtrace.extract.step import Step
+from ragtrace.extract.step import RETRIEVING, Step
 from ragtrace.extract.tree import Group, Tree
 from ragtrace.model import Confidence, Passage
 from ragtrace.semconv import (
@@ -20,8 +20,6 @@ from ragtrace.semconv import (
     MARK_MASKED,
     MARK_PROMPT_UNKNOWN,
 )
-
-_RETRIEVING = ("retriever", "reranker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +65,12 @@ def assemble_steps(steps: Sequence[Step], *, document_lookup: DocumentLookup | N
 
 
 def _assemble(group: Group, tree: Tree, lookup: DocumentLookup | None) -> Assembled | None:
-    models = [s for s in group.steps if s.kind == "model" and not tree.is_inside(s, _RETRIEVING)]
+    models = [s for s in group.steps if s.kind == "model" and not tree.is_inside(s, RETRIEVING)]
     outside_tools = [s for s in models if not tree.is_inside(s, ("tool",))]
     choice = choose_answer(outside_tools or models, _ending(group))
     if choice is None:
         return None
-    nested = [s for s in group.steps if s.kind in _RETRIEVING and tree.is_inside(s, _RETRIEVING)]
+    nested = [s for s in group.steps if s.kind in RETRIEVING and tree.is_inside(s, RETRIEVING)]
     retrieved = gather(group.steps, choice.step, root=group.root, nested=nested, lookup=lookup)
     if not retrieved.steps and retrieved.passages is None:
         return None

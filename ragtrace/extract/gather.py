@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragtrace.extract.content import Found, Message, find_documents
-from ragtrace.extract.step import Step
+from ragtrace.extract.step import RETRIEVING, Step
 from ragtrace.model import Passage, PassageSource
 
 DocumentLookup = Callable[[Sequence[str]], Mapping[str, str]]
@@ -50,7 +50,7 @@ def gather(
         lookup: Tells the texts of documents that come as ids.
     """
     before = [s for s in steps if (s.span.end_ns or s.span.start_ns) <= generator.span.start_ns]
-    outer = [s for s in before if s.kind in ("retriever", "reranker") and s not in nested]
+    outer = [s for s in before if s.kind in RETRIEVING and s not in nested]
     reranked = [s for s in outer if s.kind == "reranker"]
     counted = sorted(reranked or outer, key=lambda s: s.span.end_ns or s.span.start_ns)
     documents = _with_texts([step.documents for step in counted if step.documents is not None], lookup)

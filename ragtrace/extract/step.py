@@ -9,6 +9,8 @@ from ragtrace.model import JsonValue
 
 StepKind = Literal["model", "retriever", "reranker", "tool", "chain", "foreign"]
 """`foreign`: a span of no GenAI convention, such as a web server's."""
+RETRIEVING: tuple[StepKind, ...] = ("retriever", "reranker")
+"""Kinds that bring documents."""
 REDACTED = "__REDACTED__"
 """What OpenInference writes in place of hidden content."""
 

@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragtrace.extract.step import Step
-
-_RETRIEVING = ("retriever", "reranker")
+from ragtrace.extract.step import RETRIEVING, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ class Tree:
 
     def _root(self, top: Step, steps: Sequence[Step]) -> Step:
         """Return the outermost step that says what went in and out; some wrap it in one that says nothing."""
-        needed = [step for step in steps if step.kind in ("model", *_RETRIEVING)]
+        needed = [step for step in steps if step.kind in ("model", *RETRIEVING)]
         around = set.intersection(*({a.span.id for a in self.ancestors(step)} for step in needed))
         telling = (s for s in steps if s.span.id in around and (s.given is not None or s.returned is not None))
         return next(telling, top)
@@ -100,10 +98,10 @@ def _has_model(steps: Sequence[Step]) -> bool:
 
 
 def _has_retrieval(steps: Sequence[Step]) -> bool:
-    return any(step.kind in _RETRIEVING for step in steps)
+    return any(step.kind in RETRIEVING for step in steps)
 
 
 def _is_answered(run: Sequence[Step]) -> bool:
     """Tell whether a model spoke after the first retrieval of a run; who only asked for tools did not."""
-    since = min(step.span.start_ns for step in run if step.kind in _RETRIEVING)
+    since = min(step.span.start_ns for step in run if step.kind in RETRIEVING)
     return any(s.kind == "model" and s.span.start_ns >= since and not (s.said and s.said.calls_tools) for s in run)
