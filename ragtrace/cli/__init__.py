@@ -5,9 +5,6 @@ import sys
 import typer
 
 from ragtrace.cli import (  # noqa: F401 - each registers its commands
-    (,
-    comparing,
-)
     alarming,
     comparing,
     judging,
