@@ -119,7 +119,7 @@ class Connection:
         )
 
     async def delete(self, purpose: str, path: str) -> None:
-        """Delete; raises as `get` does, and at once at a rate limit, since deletions have a limit a day of their own."""
+        """Delete; raises as `get` does, and at once at a rate limit: deletions have one a day, of their own."""
         url = f"{self.base_url}/{path}"
         policy = replace(self.policy, rate_limit_attempts=1)
         await self._ask(purpose, lambda: self._http.delete(url), read=_itself, policy=policy)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -27,6 +27,7 @@ from ragtrace.judge import Judge
 from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.follow import Follower, Lookback
 from ragtrace.scorer.moments import utc_now
+from ragtrace.scorer.read_back import ReadBack
 from ragtrace.scorer.reading import CallReader, key_of
 from ragtrace.scorer.shared_state import RECONNECTS, RECONNECTS_AFTER
 from ragtrace.scorer.slots import thinned
@@ -55,6 +56,7 @@ class Workplace:
     options: ScoringOptions
     on_task: Callable[[Tally, BackendError | None], None]
     """Called with the counts of each task."""
+    read_back: ReadBack = field(default_factory=ReadBack)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,9 +200,13 @@ async def _work(place: Workplace, calls: Sequence[Retry]) -> bool:
         def postpone(row: ObservationRow, reason: str) -> None:
             state.postpone(key_of(row), started_at=row.start_time, reason=reason, now=place.options.now())
 
+        def note_written(score_ids: Sequence[str]) -> None:
+            place.read_back.note(score_ids, place.options.now())
+
         try:
-            options = replace(place.options, postpone=postpone)
+            options = replace(place.options, postpone=postpone, on_written=note_written)
             await score_again(place.api, place.judge, state, retries=left, options=options, tally=tally)
+            await place.read_back.check(place.api, now=place.options.now(), tally=tally)
         except BackendError as exc:
             error = exc
     place.on_task(tally, error)

@@ -82,7 +82,7 @@ class _Process:
 
     async def options(self) -> ScoringOptions:
         options = await with_configs(self.parts.api, scoring_options(self.settings, self.request, lambda tally: None))
-        return replace(options, stopping=self.stopping)
+        return replace(options, stopping=self.stopping, on_judged=self.totals.add_judged)
 
     def coordinate(self, options: ScoringOptions) -> Coroutine[None, None, None]:
         now = utc_now()

@@ -11,6 +11,7 @@ from ragtrace.extract import ObservationRow
 from ragtrace.judge import Judge
 from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.moments import utc_now
+from ragtrace.scorer.read_back import ReadBack
 from ragtrace.scorer.reading import key_of
 from ragtrace.scorer.rebuild import TraceRebuilder
 from ragtrace.scorer.state import Retry, StateFile
@@ -67,7 +68,10 @@ class Follower:
         self._first_since = first_since
         self._now = now
         self._rebuilder = rebuilder
-        self._options = replace(options, postpone=self._postpone, put_off=state.postponed, now=now)
+        self._read_back = ReadBack()
+        self._options = replace(
+            options, postpone=self._postpone, put_off=state.postponed, on_written=self._note_written, now=now
+        )
 
     async def look(self, tally: Tally) -> None:
         """Score what is new, then what is due again.
@@ -87,6 +91,7 @@ class Follower:
         if is_deep:
             self._state.move_position(_SWEPT, started)
         await self._look_again(tally)
+        await self._read_back.check(self._api, now=self._now(), tally=tally)
 
     def lag(self) -> timedelta:
         """Return how long ago the last complete look began."""
@@ -116,6 +121,9 @@ class Follower:
             return CallQuery(since=self._first_since)
         ended_since = read - (max(self._lookback.late, self._lookback.overlap) if is_deep else self._lookback.overlap)
         return CallQuery(ended_since=ended_since, since=ended_since - self._lookback.longest_call)
+
+    def _note_written(self, score_ids: Sequence[str]) -> None:
+        self._read_back.note(score_ids, self._now())
 
     def _postpone(self, row: ObservationRow, reason: str) -> None:
         self._state.postpone(key_of(row), started_at=row.start_time, reason=reason, now=self._now())

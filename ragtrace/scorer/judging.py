@@ -1,6 +1,7 @@
 """Judge one call and do the arithmetic."""
 
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ class JudgedCall:
     """None where the judge was not asked or gave none."""
     problem: str | None = None
     """Why the judge gave none, for people."""
+    seconds: float | None = None
+    """How long the judge took, also where it gave none; None where it was not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +118,20 @@ async def judge_call(call: RagCall, judge: Judge, choice: MetricChoice) -> Judge
     """Ask the judge where one of the metrics needs it, and compute the metrics; a judge's failure is a value."""
     if not choice.needs_judge(call):
         return JudgedCall(results=await choice.compute_all(call, None), verdicts=None)
+    started = time.monotonic()
     try:
         verdicts = await judge.judge(call)
     except JudgeError as exc:
         reason = next(reason for kind, reason in _REASONS if isinstance(exc, kind))
         found = Unscored(name=RAG_OUTCOME, reason=reason, detail=str(exc))
-        return JudgedCall(results=await choice.compute_all(call, found), verdicts=None, problem=str(exc))
-    return JudgedCall(results=await choice.compute_all(call, verdicts), verdicts=verdicts)
+        return JudgedCall(
+            results=await choice.compute_all(call, found),
+            verdicts=None,
+            problem=str(exc),
+            seconds=time.monotonic() - started,
+        )
+    seconds = None if verdicts.judge.cached else time.monotonic() - started
+    return JudgedCall(results=await choice.compute_all(call, verdicts), verdicts=verdicts, seconds=seconds)
 
 
 async def guarded(work: Awaitable[T], *, about: str) -> T | None:

@@ -1,6 +1,7 @@
 """Send the outbox: scores first, a call's mark when they have arrived."""
 
 import logging
+from collections.abc import Callable, Sequence
 
 from ragtrace.langfuse import LangfuseApi, WriteReceipt
 from ragtrace.scorer.records import CallScores
@@ -13,8 +14,16 @@ _logger = logging.getLogger(__name__)
 class Sender:
     """Moves scores from the state file to Langfuse; what is not acknowledged stays in the file."""
 
-    def __init__(self, api: LangfuseApi, state: StateFile) -> None:
+    def __init__(
+        self, api: LangfuseApi, state: StateFile, *, on_written: Callable[[Sequence[str]], None] = lambda ids: None
+    ) -> None:
+        """Send what waits in a state file.
+
+        Args:
+            on_written: Called with the ids of scores that Langfuse accepted.
+        """
         self._api = api
+        self._on_written = on_written
         self._state = state
         self._of_this_run: set[CallKey] = set()
 
@@ -44,6 +53,7 @@ class Sender:
 
     def _note(self, receipt: WriteReceipt, tally: Tally) -> None:
         tally.scores_written += len(receipt.accepted)
+        self._on_written(receipt.accepted)
         for finished in self._state.acknowledge(receipt.accepted):
             if finished.key in self._of_this_run:
                 self._of_this_run.discard(finished.key)

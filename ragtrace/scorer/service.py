@@ -35,7 +35,7 @@ async def run_follow(settings: Settings, request: ScoreRequest) -> None:
     """
     totals, stopping = Totals(), asyncio.Event()
     async with opened(settings, metric_names=request.metric_names or ()) as parts:
-        follower = await _follower(parts, settings, request, stopping)
+        follower = await _follower(parts, settings, request, stopping, on_judged=totals.add_judged)
 
         def note(tally: Tally, error: BackendError | None) -> None:
             log_look(tally, error)
@@ -109,10 +109,11 @@ async def _follower(
     request: ScoreRequest,
     stopping: asyncio.Event,
     on_change: Callable[[Tally], None] = lambda tally: None,
+    on_judged: Callable[[float], None] = lambda seconds: None,
 ) -> Follower:
     now = utc_now()
     options = await with_configs(parts.api, scoring_options(settings, request, on_change))
-    options = replace(options, stopping=stopping)
+    options = replace(options, stopping=stopping, on_judged=on_judged)
     return Follower(
         parts.api,
         parts.judge,

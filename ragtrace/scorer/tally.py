@@ -35,6 +35,10 @@ class Tally:
     sent_later: int = 0
     """Calls judged by an earlier run whose scores were sent by this one."""
     scores_written: int = 0
+    read_back: int = 0
+    """Written scores that were looked for afterwards."""
+    lost: int = 0
+    """Those of them that Langfuse accepted and does not have."""
     withdrawn: int = 0
     """Numbers of an earlier judge that were deleted, since judging again gave none."""
     outdated: int = 0
@@ -90,6 +94,8 @@ class Tally:
             "would_judge": self.would_judge,
             "sent_later": self.sent_later,
             "scores_written": self.scores_written,
+            "read_back": self.read_back,
+            "lost": self.lost,
             "withdrawn": self.withdrawn,
             "outdated": self.outdated,
             "judge_calls": self.judge_calls,

@@ -55,6 +55,10 @@ class ScoringOptions:
     """Returns those of some calls that are not tried now."""
     events: EvaluationEvents | None = None
     """Takes scores as OTel events, too."""
+    on_judged: Callable[[float], None] = lambda seconds: None
+    """Called with the seconds that the judge took for a call, a cached answer aside."""
+    on_written: Callable[[Sequence[str]], None] = lambda ids: None
+    """Called with the ids of scores that Langfuse accepted."""
     now: Callable[[], datetime] = utc_now
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set from outside to take no further calls; those with the judge are finished."""
@@ -141,7 +145,7 @@ class _Run:
         self._judge = judge
         self._options = options
         self._tally = tally
-        self._sender = Sender(api, state)
+        self._sender = Sender(api, state, on_written=options.on_written)
         self._withdrawals = Withdrawals(api)
         self._rows: asyncio.Queue[ObservationRow | None] = asyncio.Queue(maxsize=options.concurrency)
         self._judge_failures = 0
@@ -200,6 +204,8 @@ class _Run:
             self._tally.sampled -= 1
             return True
         judged = await judge_call(call, self._judge, self._options.metrics)
+        if judged.seconds is not None:
+            self._options.on_judged(judged.seconds)
         if judged.verdicts:
             self._tally.count_judging(judged.verdicts)
         draw = self._options.sampling.draw(row)

@@ -49,6 +49,9 @@ async def test_counts_add_up_over_looks():
     """Prometheus sees totals of all looks and the latest lag."""
     totals = Totals()
     add(totals, Tally(scored=2, unscored=Counter({"refusal": 1}), judge_calls=3, prompt_tokens=30, scores_written=12))
+    add(totals, Tally(lost=1, read_back=4))
+    for seconds in (0.1, 0.2, 3.0, 500.0):
+        totals.add_judged(seconds)
     add(totals, Tally(scored=1, failed=1, completion_tokens=4, pending=Counter({"over_budget": 2}), put_off=3))
 
     async with serving("127.0.0.1:0", totals, stale_seconds=60) as port:
@@ -63,11 +66,21 @@ async def test_counts_add_up_over_looks():
         "ragtrace_scorer_judge_calls_total 3",
         'ragtrace_scorer_judge_tokens_total{kind="completion"} 4',
         'ragtrace_scorer_judge_tokens_total{kind="prompt"} 30',
+        "ragtrace_scorer_scores_lost_total 1",
+        "ragtrace_scorer_scores_read_back_total 4",
         "ragtrace_scorer_scores_written_total 12",
         "ragtrace_scorer_lag_seconds 2.5",
         "ragtrace_scorer_langfuse_rate_limited 1",
         "ragtrace_scorer_langfuse_requests 7",
         "ragtrace_scorer_pending_calls 5",
+        *(
+            f'ragtrace_scorer_judge_seconds_bucket{{le="{limit}"}} {count}'
+            for limit, count in (("0.1", 1), ("0.25", 2), ("0.5", 2), ("1.0", 2), ("2.0", 2), ("4.0", 3))
+        ),
+        *(f'ragtrace_scorer_judge_seconds_bucket{{le="{limit}"}} 3' for limit in (8.0, 15.0, 30.0, 60.0, 120.0)),
+        'ragtrace_scorer_judge_seconds_bucket{le="+Inf"} 4',
+        "ragtrace_scorer_judge_seconds_sum 503.3",
+        "ragtrace_scorer_judge_seconds_count 4",
     ]
 
 

@@ -269,3 +269,25 @@ async def test_following_ends_where_langfuse_refuses(setting):
 def test_the_clock_is_utc():
     """Times are aware and now."""
     assert abs(utc_now().timestamp() - time.time()) < 60
+
+
+async def test_scores_that_langfuse_lost_are_noticed(setting, caplog):
+    """A minute after they were accepted, one of twenty scores is looked for; one line says how many are not there."""
+    seed(setting.server, many(30))
+    found: list[Tally] = []
+
+    async def looks(follower: Follower) -> None:
+        found.append(Tally())
+        await follower.look(found[-1])
+        for score in stored_scores(setting.server, name="faithfulness"):
+            setting.server.store.scores.delete(str(score["id"]))
+        for _ in range(2):
+            setting.clock.forward(minutes=1)
+            found.append(Tally())
+            await follower.look(found[-1])
+
+    await setting.use(looks)
+
+    assert [(tally.read_back > 0, tally.lost > 0) for tally in found] == [(False, False), (True, True), (False, False)]
+    assert found[1].lost < found[1].read_back < 30
+    assert caplog.text.count("scores and does not have them") == 1

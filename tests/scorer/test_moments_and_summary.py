@@ -96,6 +96,8 @@ def test_a_summary_says_what_was_done():
         "would_judge": 0,
         "sent_later": 4,
         "scores_written": 0,
+        "read_back": 0,
+        "lost": 0,
         "withdrawn": 0,
         "outdated": 0,
         "judge_calls": 3,
