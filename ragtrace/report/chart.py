@@ -3,19 +3,23 @@
 import io
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ragtrace.report.content import Step, Trend, TrendPoint
+from ragtrace.report.content import Step, Trend
+from ragtrace.report.trend import STEPS
+from ragtrace.stats import Estimate
 
 _STYLE = Path(__file__).parent / "templates" / "chart.mplstyle"
 _BLUE = "#0072B2"
 """Of Okabe and Ito's palette; line, markers and dashes carry the meaning too, so that a grey print loses nothing."""
 _FORMATS: dict[Step, str] = {"hour": "%-d %b %H:00", "day": "%-d %b", "week": "%-d %b %Y"}
 _MOST_TICKS = 6
+_GAP = float("nan")
 _FONT = re.compile(r"font: ([^;']*)'DejaVu Sans'[^;\"]*")
 _ID = re.compile(r'(\bid="|href="#|url\(#)')
 
@@ -26,32 +30,40 @@ def draw(trend: Trend) -> str:
     Not safe in two threads at once: matplotlib's style is the process's.
     """
     with mpl.rc_context(fname=_STYLE):
-        figure = Figure(figsize=(6.4, 2.3), layout="constrained")
+        figure = Figure(figsize=(6.4, 2.8), layout="constrained")
         axes = figure.add_subplot()
-        _draw_points(axes, trend.points)
+        _draw_course(axes, trend)
         axes.set_ylim(-0.03, 1.03)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
         axes.grid(axis="y")
-        marked = trend.points[:: -(-len(trend.points) // _MOST_TICKS)]
-        labels = [point.start.strftime(_FORMATS[trend.step]) for point in marked]
-        axes.set_xticks([point.start.timestamp() for point in marked], labels)
+        starts = _starts(trend)
+        marked = starts[:: -(-len(starts) // _MOST_TICKS)]
+        axes.set_xticks([at.timestamp() for at in marked], [at.strftime(_FORMATS[trend.step]) for at in marked])
         return _as_element(figure, trend)
 
 
-def _draw_points(axes: Axes, points: Sequence[TrendPoint]) -> None:
-    moments = [point.start.timestamp() for point in points]
-    lows = [_or_nan(point.estimate.low) for point in points]
-    highs = [_or_nan(point.estimate.high) for point in points]
-    values = [_or_nan(point.estimate.value) for point in points]
+def _starts(trend: Trend) -> Sequence[datetime]:
+    """Return where each stretch begins from the first to the last, those without calls among them."""
+    first, last, step = trend.points[0].start, trend.points[-1].start, STEPS[trend.step]
+    return [first + number * step for number in range((last - first) // step + 1)]
+
+
+def _draw_course(axes: Axes, trend: Trend) -> None:
+    known = {point.start: point.estimate for point in trend.points}
+    starts = _starts(trend)
+    moments = [at.timestamp() for at in starts]
+    lows, values, highs = zip(*(_ends(known.get(at)) for at in starts), strict=True)
     axes.fill_between(moments, lows, highs, color=_BLUE, alpha=0.16, linewidth=0)
     for edge in (lows, highs):
         axes.plot(moments, edge, color=_BLUE, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.plot(moments, values, color=_BLUE, linewidth=1.8, marker="o", markersize=4)
 
 
-def _or_nan(value: float | None) -> float:
-    """Return what leaves a gap in a line where there is no number."""
-    return float("nan") if value is None else value
+def _ends(found: Estimate | None) -> tuple[float, float, float]:
+    """Return low end, value and high end; where there is no number, what leaves a gap in a line."""
+    if found is None or found.value is None or found.low is None or found.high is None:
+        return _GAP, _GAP, _GAP
+    return found.low, found.value, found.high
 
 
 def _as_element(figure: Figure, trend: Trend) -> str:

@@ -174,7 +174,7 @@ class Trend:
     label: str
     step: Step
     points: tuple[TrendPoint, ...]
-    """In order of time; stretches without calls are left out."""
+    """In order of time; stretches without a number are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

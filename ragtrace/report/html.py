@@ -79,6 +79,7 @@ def _environment() -> Environment:
         estimate=words.estimate,
         span=words.span,
         change=words.change,
+        compared=words.compared,
         loss=words.loss,
         cost=words.cost,
         stretch=words.stretch,

@@ -1,5 +1,6 @@
 """Write a report for a terminal."""
 
+import unicodedata
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
@@ -9,6 +10,8 @@ from rich.text import Text
 from ragtrace.report import words
 from ragtrace.report.content import MetricRates, Report, ShownCall, ShownPassage
 
+_TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+"""Bidirectional classes of characters that turn the direction of what follows."""
 _STYLES = {"contradicted": "bold red", "unsupported": "yellow", "clear": "green", "unscored": "dim"}
 
 
@@ -24,7 +27,7 @@ def render_rates(report: Report) -> RenderableType:
     table.add_column("no number, because")
     for rates in report.rates:
         table.add_row(
-            rates.name,
+            _line(rates.name),
             mean(rates),
             _interval(rates),
             _pooled(rates),
@@ -58,7 +61,7 @@ def render_segments(report: Report) -> RenderableType:
     table = _plain_table(str(report.segmented_by), "calls", *names)
     for segment in report.segments:
         table.add_row(
-            Text(segment.value), str(segment.calls), *(words.estimate(segment.estimates[name]) for name in names)
+            _line(segment.value), str(segment.calls), *(words.estimate(segment.estimates[name]) for name in names)
         )
     return table
 
@@ -76,6 +79,17 @@ def render_advice(report: Report) -> RenderableType:
 def render_calls(calls: Iterable[ShownCall]) -> RenderableType:
     """Return each answer's worst claim and the passage that was cut."""
     return Group(*(line for call in calls for line in (*_call_lines(call), Text())))
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal obeys in place of showing: escapes, and marks that turn the direction of writing."""
+    return "".join("\ufffd" if _is_obeyed(character) else character for character in text)
+
+
+def _is_obeyed(character: str) -> bool:
+    if unicodedata.category(character) in ("Cc", "Cs"):
+        return character not in "\n\t"
+    return unicodedata.bidirectional(character) in _TURNING
 
 
 def mean(rates: MetricRates) -> str:
@@ -112,21 +126,25 @@ def cut_passage(call: ShownCall) -> ShownPassage | None:
 
 
 def _call_lines(call: ShownCall) -> Iterable[Text]:
-    yield Text(f"{call.number}. {call.question}", style="bold")
-    yield Text(f"   {call.verdict}", style=_STYLES[call.severity])
+    yield _line(f"{call.number}. {call.question}", style="bold")
+    yield _line(f"   {call.verdict}", style=_STYLES[call.severity])
     for sentence in call.answer:
         for claim in sentence.claims:
             if claim.verdict != "supported":
-                yield Text(f"   {words.VERDICTS[claim.verdict]}: “{claim.text or sentence.text}”")
+                yield _line(f"   {words.VERDICTS[claim.verdict]}: “{claim.text or sentence.text}”")
                 if claim.reason:
-                    yield Text(f"     {claim.reason}", style="dim")
+                    yield _line(f"     {claim.reason}", style="dim")
     for finding in call.findings:
-        yield Text(f"   {finding.text}", style="dim")
+        yield _line(f"   {finding.text}", style="dim")
     lost = cut_passage(call)
     if lost:
-        yield Text(f"   passage {lost.number} ({lost.id}) {words.fate(lost)}", style="dim")
-        yield Text(f"     …{_excerpt(lost)}", style="dim strike")
-    yield Text(f"   {call.url}", style="dim")
+        yield _line(f"   passage {lost.number} ({lost.id}) {words.fate(lost)}", style="dim")
+        yield _line(f"     …{_excerpt(lost)}", style="dim strike")
+    yield _line(f"   {call.url}", style="dim")
+
+
+def _line(text: str, *, style: str = "") -> Text:
+    return Text(printable(text), style=style)
 
 
 def _excerpt(passage: ShownPassage) -> str:

@@ -1,7 +1,7 @@
 """Follow metrics through a window, and say what changed against the window before."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -10,12 +10,13 @@ from ragtrace.report import estimates, words
 from ragtrace.report.content import Change, Step, Trend, TrendPoint
 from ragtrace.report.records import CallRecord
 
+STEPS: Mapping[Step, timedelta] = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 _LONGEST_BY_HOUR = timedelta(days=3)
 _LONGEST_BY_DAY = timedelta(days=120)
 
 
 def trends(records: Sequence[CallRecord]) -> tuple[Trend, ...]:
-    """Return the course of each headline metric, by hour, day or week as the calls spread; none for one stretch."""
+    """Return the course of each headline metric, by hour, day or week; none where no stretch has enough."""
     if not records:
         return ()
     starts = [record.started_at for record in records]
@@ -25,18 +26,17 @@ def trends(records: Sequence[CallRecord]) -> tuple[Trend, ...]:
         bins[floor(record.started_at, step)].append(record)
     if len(bins) < 2:
         return ()
+    courses = ((name, _course(name, bins)) for name in words.HEADLINE_METRICS)
     return tuple(
-        Trend(
-            name=name,
-            label=words.label(name),
-            step=step,
-            points=tuple(
-                TrendPoint(start=start, estimate=estimates.mean_of(name, bins[start])) for start in sorted(bins)
-            ),
-        )
-        for name in words.HEADLINE_METRICS
-        if any(name in record.scores for record in records)
+        Trend(name=name, label=words.label(name), step=step, points=points)
+        for name, points in courses
+        if any(point.estimate.value is not None for point in points)
     )
+
+
+def _course(name: str, bins: Mapping[datetime, Sequence[CallRecord]]) -> tuple[TrendPoint, ...]:
+    found = (TrendPoint(start=start, estimate=estimates.mean_of(name, bins[start])) for start in sorted(bins))
+    return tuple(point for point in found if point.estimate.n)
 
 
 def step_for(span: timedelta) -> Step:

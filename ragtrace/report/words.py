@@ -158,7 +158,7 @@ def span(found: Estimate) -> str:
     """Write the 95 % interval; why there is none where there is none."""
     if found.low is None or found.high is None:
         return "too few answers for an interval" if found.n else "no interval"
-    return f"{found.low:.2f} to {found.high:.2f}"
+    return f"{found.low:z.2f} to {found.high:z.2f}"
 
 
 def change(found: Change) -> str:
@@ -166,8 +166,18 @@ def change(found: Change) -> str:
     if found.difference.value is None:
         return "too few answers to compare"
     if found.since is None:
-        return f"{found.difference.value:+.2f} ({span(found.difference)}): may be chance"
-    return f"{found.difference.value:+.2f} ({span(found.difference)}), most likely since {moment(found.since)}"
+        return f"{found.difference.value:+z.2f} ({span(found.difference)}): may be chance"
+    return f"{found.difference.value:+z.2f} ({span(found.difference)}), most likely since {moment(found.since)}"
+
+
+def compared(report: Report) -> str:
+    """Say what this window is compared with; "" where nothing was to be compared."""
+    if report.compared_since is None:
+        return ""
+    spoken = f"The window before begins {moment(report.compared_since)} and is as long"
+    if report.changes:
+        return f"{spoken}. A difference counts where its 95 % interval leaves out 0."
+    return f"{spoken}: it has no numbers, or another judge’s, so nothing is compared."
 
 
 def loss(found: DeliveryLoss) -> str:

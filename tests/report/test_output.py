@@ -1,15 +1,32 @@
 """The report in a terminal, as JSON and as a file."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
 from ragtrace.errors import ConfigError
-from ragtrace.report.command import as_line, print_report, write_page
+from ragtrace.report import words
+from ragtrace.report.assemble import Frame, make_report
+from ragtrace.report.command import as_line, print_report, write_page, write_table
+from ragtrace.report.estimates import delivery_loss
+from ragtrace.report.rates import judging_cost
 from ragtrace.report.terminal import cut_passage
-from tests.report.samples import clear, contradicted, refused, report, unseen
+from tests.build import delivery
+from tests.report.samples import (
+    MADE_AT,
+    SOURCE,
+    STARTED_AT,
+    clear,
+    contradicted,
+    refused,
+    report,
+    sample,
+    unseen,
+)
+from tests.report.windows import window_of
 
 
 def _printed(made) -> str:
@@ -48,6 +65,84 @@ def test_passage_whose_loss_matters_is_shown():
         None,
         None,
     ]
+
+
+def test_terminal_obeys_no_text_of_others():
+    """Escape sequences, turned writing, lone surrogates and markup in a question are shown, not obeyed."""
+    hostile = sample(
+        1, question="\x1b[2J\u202egnp\u202c \ud800 [red]x[/red]", answer="A.", delivered=delivery(), outcome=None
+    )
+
+    assert "1. \ufffd[2J\ufffdgnp\ufffd \ufffd [red]x[/red]" in _printed(report(hostile))
+
+
+def test_terminal_compares_windows_and_segments():
+    """The window before and each tag have a table; where nothing can be compared a line says so."""
+    now = window_of([0.3] * 20 + [0.4] * 20, labels={"tag": ("[b]shop",)})
+    frame = Frame(before=window_of([1.0, 0.9] * 20), compared_since=STARTED_AT, segment="tag")
+    made = make_report(now, {}, source=SOURCE, made_at=MADE_AT, frame=frame)
+    alone = make_report(now, {}, source=SOURCE, made_at=MADE_AT, frame=Frame(compared_since=STARTED_AT))
+
+    assert _row(_printed(made), "faithfulness").startswith("faithfulness 0.35 0.")
+    assert "-0.60 (-0.6" in _printed(made)
+    assert "most likely since 1 Mar 2026" in _printed(made)
+    assert _row(_printed(made), "[b]shop").startswith("[b]shop 40 0.35 (")
+    assert "so nothing is compared." in _printed(alone)
+
+
+def test_table_is_written(tmp_path):
+    """`--csv` writes the numbers."""
+    write_table(report(clear()), tmp_path / "numbers.csv")
+
+    assert (tmp_path / "numbers.csv").read_text(encoding="utf-8").startswith("part,group,metric,value,")
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        ({}, "Cost of judging: no judge call is on record."),
+        (
+            {"judge_calls": 2, "prompt_tokens": 1500, "completion_tokens": 80},
+            "Cost of judging: 2 calls, 1,500 prompt and 80 completion tokens; set [prices] to see it in money.",
+        ),
+        (
+            {"judge_calls": 1, "prompt_tokens": 9, "completion_tokens": 1, "cost": 0.25},
+            "Cost of judging: 1 call, 9 prompt and 1 completion tokens, 0.2500 in the currency of [prices].",
+        ),
+    ],
+)
+def test_cost_of_judging_is_said(cost, said):
+    """Tokens always, money where the judge's model has a price."""
+    made = clear()
+    assert made.record.outcome is not None
+    dear = replace(made, record=replace(made.record, outcome=replace(made.record.outcome, **cost)))
+
+    assert words.cost(report(dear).cost) == said
+
+
+def test_cost_without_a_price_is_left_out_and_counted():
+    """Of two judges one has no price: the money is that of the other, and says so."""
+    made = [
+        replace(r, outcome=replace(r.outcome, judge_calls=1, cost=cost))
+        for r, cost in ((clear().record, 0.5), (contradicted().record, None))
+        if r.outcome
+    ]
+
+    assert words.cost(judging_cost(made)).endswith(
+        "0.5000 in the currency of [prices], 1 of the calls without a price."
+    )
+
+
+def test_delivery_loss_is_said():
+    """What retrieval found and the generator was not sent, in recall and in text; or that it is not known."""
+    many = [
+        replace(r, scores={"retrieval_recall": 0.9, "context_recall": r.scores["x"], "context_delivery": 0.5})
+        for r in window_of([0.4, 0.6] * 10, name="x")
+    ]
+
+    assert words.loss(delivery_loss(many)).startswith("Delivery: 0.40 (0.")
+    assert words.loss(delivery_loss(many)).endswith(" of the retrieved text was received.")
+    assert words.loss(delivery_loss([])) == "Delivery: not known for any answer."
 
 
 def test_json_is_the_whole_report():
