@@ -41,6 +41,7 @@ META_SCHEMA: Final = "ragtrace_schema"
 META_QUESTION_REWRITTEN: Final = "ragtrace_question_rewritten"
 META_PASSAGES_RETRIEVED: Final = "ragtrace_passages_retrieved"
 META_PASSAGES_RECEIVED: Final = "ragtrace_passages_received"
+META_ANSWER_LENGTH: Final = "ragtrace_answer_length"
 META_PROMPT_DIGEST: Final = "ragtrace_prompt_digest"
 META_PROMPT_LENGTH: Final = "ragtrace_prompt_length"
 META_CAPTURE_PROBABILITY: Final = "ragtrace_capture_probability"
@@ -102,6 +103,10 @@ GRADE_RELEVANCE: Final = "grade_relevance"
 GRADE_OVERALL: Final = "grade_overall"
 RAG_OUTCOME: Final = "rag_outcome"
 OUTCOME_SCORED: Final = "scored"
+RAG_REVIEW: Final = "rag_review"
+"""Band in which a call was put before people; its metadata holds the probability."""
+HUMAN_SUPPORTED: Final = "human_supported"
+"""What people answer: is everything in the answer supported by the passages that were received?"""
 
 UnscoredReason = Literal[
     "no_reference",

@@ -144,6 +144,7 @@ def _summary(call: CapturedCall, record: Record, *, rate: float) -> Iterator[tup
         semconv.META_SCHEMA: semconv.SCHEMA_VERSION,
         semconv.META_PASSAGES_RETRIEVED: record.retrieved,
         semconv.META_PASSAGES_RECEIVED: record.received,
+        semconv.META_ANSWER_LENGTH: None if record.output is None else len(record.output),
         semconv.META_PROMPT_LENGTH: record.prompt_length,
         semconv.META_PROMPT_DIGEST: record.prompt_digest,
         # What readers assume anyway is not written: small calls are many.

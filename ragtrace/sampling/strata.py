@@ -15,6 +15,7 @@ class CallFacts:
     latency_seconds: float | None = None
     delivery: float | None = None
     """Share of the retrieved passages that were received at least in part, 0-1."""
+    answer_characters: int | None = None
     marks: tuple[str, ...] = ()
     """Suspicions of capture."""
 
@@ -36,6 +37,8 @@ class Stratum:
     is_error: bool | None = None
     latency_over_seconds: float | None = None
     delivery_below: float | None = None
+    answer_over_characters: int | None = None
+    answer_under_characters: int | None = None
 
     def holds(self, facts: CallFacts) -> bool:
         """Tell whether a call is of this kind; what is not known of a call is not so."""
@@ -47,7 +50,9 @@ class Stratum:
                 not self.marks or not set(self.marks).isdisjoint(facts.marks),
                 self.is_error is None or facts.is_error == self.is_error,
                 _is_over(facts.latency_seconds, self.latency_over_seconds),
-                self.delivery_below is None or (facts.delivery is not None and facts.delivery < self.delivery_below),
+                _is_under(facts.delivery, self.delivery_below),
+                _is_over(facts.answer_characters, self.answer_over_characters),
+                _is_under(facts.answer_characters, self.answer_under_characters),
             )
         )
 
@@ -62,3 +67,7 @@ def choose_stratum(strata: Sequence[Stratum], facts: CallFacts) -> Stratum | Non
 
 def _is_over(value: float | None, limit: float | None) -> bool:
     return limit is None or (value is not None and value > limit)
+
+
+def _is_under(value: float | None, limit: float | None) -> bool:
+    return limit is None or (value is not None and value < limit)

@@ -12,6 +12,7 @@ from ragtrace.sampling.budget import slot_of
 from ragtrace.sampling.strata import CallFacts, Stratum, choose_stratum
 from ragtrace.semconv import (
     JUDGE_MARK,
+    META_ANSWER_LENGTH,
     META_CAPTURE_PROBABILITY,
     META_MARKS,
     META_PASSAGES_RECEIVED,
@@ -69,6 +70,7 @@ def capture_probability(row: ObservationRow) -> float:
 def facts_of(row: ObservationRow) -> CallFacts:
     """Return what a listing tells of a call."""
     retrieved, received = _number(row, META_PASSAGES_RETRIEVED), _number(row, META_PASSAGES_RECEIVED)
+    answer_length = _number(row, META_ANSWER_LENGTH)
     return CallFacts(
         trace_name=row.trace_name,
         tags=row.tags,
@@ -76,6 +78,7 @@ def facts_of(row: ObservationRow) -> CallFacts:
         is_error=row.level == "ERROR",
         latency_seconds=(row.end_time - row.start_time).total_seconds() if row.end_time else None,
         delivery=received / retrieved if retrieved and received is not None else None,
+        answer_characters=None if answer_length is None else int(answer_length),
         marks=json_text.as_strings(json_text.metadata_value(row.metadata, META_MARKS)),
     )
 

@@ -32,6 +32,8 @@ class StratumSettings(BaseModel):
     latency_over_seconds: float | None = Field(default=None, ge=0)
     delivery_below: float | None = Field(default=None, ge=0, le=1)
     """Share of retrieved passages of which something was received."""
+    answer_over_characters: int | None = Field(default=None, ge=0)
+    answer_under_characters: int | None = Field(default=None, ge=0)
 
 
 class AlarmSettings(BaseModel):

@@ -57,6 +57,7 @@ def test_the_span_carries_a_handful_of_attributes(captured_calls):
         METADATA + "ragtrace_schema": 1,
         METADATA + "ragtrace_passages_retrieved": 1,
         METADATA + "ragtrace_passages_received": 1,
+        METADATA + "ragtrace_answer_length": len("Three euros for each night."),
         METADATA + "ragtrace_prompt_length": 19 + len(TEXT),
     }
 
@@ -102,6 +103,7 @@ def test_who_and_where_stand_on_the_span(captured_calls):
         "ragtrace_schema": 1,
         "ragtrace_passages_retrieved": 0,
         "ragtrace_passages_received": 0,
+        "ragtrace_answer_length": attributes[METADATA + "ragtrace_answer_length"],
         "ragtrace_prompt_length": attributes[METADATA + "ragtrace_prompt_length"],
         "ragtrace_prompt_digest": attributes[METADATA + "ragtrace_prompt_digest"],
     }

@@ -15,6 +15,7 @@ FACTS = CallFacts(
     is_error=True,
     latency_seconds=3.0,
     delivery=0.5,
+    answer_characters=400,
     marks=("indirect",),
 )
 
@@ -37,6 +38,10 @@ FACTS = CallFacts(
         ({"latency_over_seconds": 3.0}, False),
         ({"delivery_below": 0.6}, True),
         ({"delivery_below": 0.5}, False),
+        ({"answer_over_characters": 399}, True),
+        ({"answer_over_characters": 400}, False),
+        ({"answer_under_characters": 401}, True),
+        ({"answer_under_characters": 400}, False),
         ({"tags": ("a",), "is_error": False}, False),
     ],
 )
@@ -45,7 +50,9 @@ def test_a_stratum_is_every_condition(conditions, holds):
     assert Stratum(name="s", rate=1.0, **conditions).holds(FACTS) is holds
 
 
-@pytest.mark.parametrize("conditions", [{"latency_over_seconds": 0.0}, {"delivery_below": 1.0}])
+@pytest.mark.parametrize(
+    "conditions", [{"latency_over_seconds": 0.0}, {"delivery_below": 1.0}, {"answer_over_characters": 0}]
+)
 def test_what_is_not_known_is_not_so(conditions):
     """A call of which nothing is known is of no kind that asks for something."""
     assert not Stratum(name="s", rate=1.0, **conditions).holds(CallFacts())

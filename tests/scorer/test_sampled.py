@@ -34,6 +34,34 @@ async def test_kinds_of_calls_have_rates_of_their_own(local_langfuse, state_path
     assert adds_up(tally)
 
 
+async def test_every_condition_is_found_in_a_listing(local_langfuse, state_path):
+    """Each kind of calls is told by what Langfuse lists without content, from name to length of the answer."""
+    kinds = [
+        (SeedCall(number=0, tags=("vip",)), Stratum(name="tag", rate=1.0, tags=("vip",))),
+        (SeedCall(number=1, environment="prod"), Stratum(name="environment", rate=1.0, environments=("prod",))),
+        (SeedCall(number=2, seconds=30.0), Stratum(name="latency", rate=1.0, latency_over_seconds=20.0)),
+        (
+            SeedCall(number=3, metadata={"ragtrace_passages_retrieved": 4, "ragtrace_passages_received": 1}),
+            Stratum(name="delivery", rate=1.0, delivery_below=0.5),
+        ),
+        (SeedCall(number=4, metadata={"ragtrace_marks": "capped"}), Stratum(name="mark", rate=1.0, marks=("capped",))),
+        (
+            SeedCall(number=5, metadata={"ragtrace_answer_length": 900}),
+            Stratum(name="long", rate=1.0, answer_over_characters=800),
+        ),
+    ]
+    seed(local_langfuse, [*(call for call, _ in kinds), SeedCall(number=9)])
+    sampling = Sampling(rate=0.0, strata=tuple(stratum for _, stratum in kinds))
+
+    tally = await run(local_langfuse, state_path, sampling=sampling)
+
+    found = {
+        s["subject"]["traceId"]: s["metadata"]["stratum"] for s in stored_scores(local_langfuse, name="rag_outcome")
+    }
+    assert found == {call.key[0]: stratum.name for call, stratum in kinds}
+    assert tally.not_sampled == 1
+
+
 async def test_a_skewed_sample_estimates_without_bias(local_langfuse, state_path):
     """Weighted by the probabilities that are stored, the share of bad answers comes out as it is."""
     bad = [SeedCall(number=n, answer="It is 99 metres high.", tags=("thumbs-down",)) for n in range(60)]
