@@ -2,7 +2,7 @@
 
 from ragtrace.metrics.ground import MetricOptions, contexts_missing
 from ragtrace.model import PassageDelivery, RagCall, Score, Unscored, Verdicts
-from ragtrace.semconv import CONTEXT_DELIVERY
+from ragtrace.semconv import CONTEXT_DELIVERY, MARK_CAPPED
 
 
 def context_delivery(call: RagCall, verdicts: Verdicts | Unscored | None, options: MetricOptions) -> Score | Unscored:
@@ -14,6 +14,9 @@ def context_delivery(call: RagCall, verdicts: Verdicts | Unscored | None, option
     reason = contexts_missing(call)
     if call.delivery is None or reason not in (None, "no_contexts"):
         return Unscored(name=CONTEXT_DELIVERY, reason=reason or "contexts_unknown")
+    if MARK_CAPPED in call.marks:
+        # The withheld text is what a record gives up first, so the share of the rest would be too high.
+        return Unscored(name=CONTEXT_DELIVERY, reason="incomplete_capture", detail="the record was cut to its size cap")
     retrieved = [d for d in call.delivery.passages if d.passage.source != "prompt" and _size(d)]
     if not retrieved:
         return Unscored(name=CONTEXT_DELIVERY, reason="no_contexts", detail="retrieval returned no text")

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 
 from ragtrace.model import PassageDelivery, RagCall, Unscored, Verdicts
-from ragtrace.semconv import MARK_CAPPED, MARK_IDS_ONLY, MARK_MASKED, MARK_PROMPT_UNKNOWN, UnscoredReason
+from ragtrace.semconv import (
+    MARK_CAPPED,
+    MARK_IDS_ONLY,
+    MARK_MASKED,
+    MARK_PROMPT_UNKNOWN,
+    MARK_UNREADABLE,
+    UnscoredReason,
+)
 
 _WHY_UNKNOWN = {
     MARK_IDS_ONLY: "the instrumentation writes ids of documents without their texts",
@@ -51,6 +58,8 @@ def contexts_missing(call: RagCall) -> UnscoredReason | None:
     """Return why the received passages cannot be judged against, or None if they can."""
     if MARK_MASKED in call.marks:
         return "masked"
+    if MARK_UNREADABLE in call.marks:
+        return "incomplete_capture"
     if call.delivery is None:
         return "contexts_unknown"
     if any(d.status == "undetermined" for d in call.delivery.passages):

@@ -36,6 +36,25 @@ def test_a_rewritten_passage_has_no_share_to_count():
     )
 
 
+def test_a_capped_record_has_no_share_to_count():
+    """A record cut to its size cap has lost its withheld text first; what is left would look better than it was."""
+    capped = call(delivery=delivery(whole("abcd"), absent("", rank=1)), marks=("capped",))
+
+    assert context_delivery(capped, None, OPTIONS) == Unscored(
+        name="context_delivery", reason="incomplete_capture", detail="the record was cut to its size cap"
+    )
+
+
+def test_an_unreadable_record_is_incomplete():
+    """A record that cannot be read was captured, and not whole; its passages do not count as never known."""
+    unreadable = replace(call(), delivery=None, marks=("unreadable",))
+
+    results = compute(unreadable, None)
+
+    assert {r.reason for r in results if isinstance(r, Unscored)} == {"incomplete_capture"}
+    assert results[-1].value == "incomplete_capture"
+
+
 def test_undetermined_passages_are_incomplete():
     """A call whose passages were never placed is not judged."""
     unplaced = PassageDelivery(passage=passage("abcd"), status="undetermined")
