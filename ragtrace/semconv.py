@@ -107,6 +107,10 @@ RAG_REVIEW: Final = "rag_review"
 """Band in which a call was put before people; its metadata holds the probability."""
 HUMAN_SUPPORTED: Final = "human_supported"
 """What people answer: is everything in the answer supported by the passages that were received?"""
+RAG_REVIEW: Final = "rag_review"
+"""Band in which a call was put before people; its metadata holds the probability."""
+HUMAN_SUPPORTED: Final = "human_supported"
+"""What people answer: is everything in the answer supported by the passages that were received?"""
 
 UnscoredReason = Literal[
     "no_reference",

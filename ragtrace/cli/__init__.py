@@ -10,6 +10,7 @@ from ragtrace.cli import (  # noqa: F401 - each registers its commands
     judging,
     planning,
     reporting,
+    review,
     scoring,
     serving,
 )
