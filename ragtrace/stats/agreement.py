@@ -34,16 +34,6 @@ class Correlation:
         return self.low <= 0 <= self.high
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """A share of rows with its Wilson interval."""
-
-    value: float
-    low: float
-    high: float
-    rows: int
-
-
 def balanced_accuracy(predicted: Sequence[bool], actual: Sequence[bool]) -> float | None:
     """Return the mean of the shares found among true and among false ones; None where either kind is missing."""
     if len(set(actual)) < 2:
@@ -84,17 +74,6 @@ def spearman(one: Sequence[float], other: Sequence[float], *, confidence: float 
 def share_of_ties(values: Sequence[Hashable]) -> float:
     """Return the share of rows that have the commonest value; a rank correlation says little where it is large."""
     return Counter(values).most_common(1)[0][1] / len(values) if values else 0.0
-
-
-def share(count: int, rows: int, *, confidence: float = 0.95) -> Share:
-    """Return a share with its Wilson interval, 0–1 where there are no rows."""
-    if not rows:
-        return Share(value=0.0, low=0.0, high=1.0, rows=0)
-    z = _NORMAL.inv_cdf((1 + confidence) / 2)
-    value = count / rows
-    centre = (value + z * z / (2 * rows)) / (1 + z * z / rows)
-    reach = z / (1 + z * z / rows) * math.sqrt(value * (1 - value) / rows + z * z / (4 * rows * rows))
-    return Share(value=value, low=max(0.0, centre - reach), high=min(1.0, centre + reach), rows=rows)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

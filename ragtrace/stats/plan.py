@@ -33,18 +33,6 @@ class Plan:
     """Traffic; None where it was not said."""
     cost: Cost | None
 
-    @property
-    def days(self) -> int | None:
-        """Days of traffic that one number needs with every call judged; 1 where a day has enough."""
-        return None if self.calls_per_day is None else max(1, math.ceil(self.calls / self.calls_per_day))
-
-    @property
-    def sample_rate(self) -> float | None:
-        """Share of the calls to judge for one number a day, rounded up; 1 where a day has too few."""
-        if self.calls_per_day is None:
-            return None
-        return min(1.0, math.ceil(1000 * self.calls / self.calls_per_day) / 1000)
-
     def as_text(self) -> str:
         """Return lines for people."""
         return "\n".join((*self._needed(), *self._sampled(), *self._paid()))
@@ -56,11 +44,14 @@ class Plan:
         ]
 
     def _sampled(self) -> list[str]:
-        if self.days is None:
+        if self.calls_per_day is None:
             return []
-        if self.days > 1:
-            return [f"sample rate: 1; {self.calls_per_day:,} calls a day make one such number every {self.days} days"]
-        return [f"sample rate: {self.sample_rate:g} of {self.calls_per_day:,} calls a day, for one such number a day"]
+        days = math.ceil(self.calls / self.calls_per_day)
+        if days > 1:
+            return [f"sample rate: 1; {self.calls_per_day:,} calls a day make one such number every {days} days"]
+        # Rounded up, so that the calls do suffice.
+        rate = math.ceil(1000 * self.calls / self.calls_per_day) / 1000
+        return [f"sample rate: {rate:g} of {self.calls_per_day:,} calls a day, for one such number a day"]
 
     def _paid(self) -> list[str]:
         if self.cost is None:

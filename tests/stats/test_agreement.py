@@ -5,10 +5,8 @@ import math
 import pytest
 
 from ragtrace.stats.agreement import (
-    Share,
     auroc,
     balanced_accuracy,
-    share,
     share_of_ties,
     spearman,
 )
@@ -66,11 +64,6 @@ def test_few_pairs_leave_zero_in_the_interval():
 def test_spearman_needs_four_pairs_that_differ():
     """Three pairs, or a run in which all is the same, have no rank correlation."""
     assert (spearman([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), spearman([1.0] * 5, [1.0, 2.0, 3.0, 4.0, 5.0])) == (None, None)
-
-
-def test_a_share_of_nothing_may_be_anything():
-    """Without rows the interval is the whole range."""
-    assert share(0, 0) == Share(value=0.0, low=0.0, high=1.0, rows=0)
 
 
 def test_ties_are_the_rows_with_the_commonest_value():
