@@ -49,7 +49,7 @@ def test_an_unreadable_record_is_incomplete():
     """A record that cannot be read was captured, and not whole; its passages do not count as never known."""
     unreadable = replace(call(), delivery=None, marks=("unreadable",))
 
-    results = compute(unreadable, None)
+    results = compute(unreadable, None, names=("faithfulness", "context_delivery"))
 
     assert {r.reason for r in results if isinstance(r, Unscored)} == {"incomplete_capture"}
     assert results[-1].value == "incomplete_capture"
