@@ -219,7 +219,8 @@ async def test_somebody_elses_queue(local_langfuse):
     await four_calls(local_langfuse)
     async with api_of(local_langfuse) as api:
         other = (await api.ensure_configs([ScoreShape(name="style", description="")]))["style"]
-        await queues.ensure_queue(api.connection, QUEUE, description="", config_id=other.id)
+        for name in (QUEUE, "another"):
+            await queues.ensure_queue(api.connection, name, description="", config_id=other.id)
     summary = await push(settings_of(local_langfuse), REQUEST)
 
     assert summary.lacks_question
@@ -240,6 +241,18 @@ async def test_a_langfuse_that_makes_no_queue(local_langfuse):
     async with api_of(local_langfuse) as api:
         with pytest.raises(BackendRejected, match=r"create an annotation queue .*make a queue in Langfuse by hand"):
             await queues.ensure_queue(api.connection, QUEUE, description="", config_id="nothing")
+
+
+async def test_nothing_is_queued_that_is_not_recorded(local_langfuse):
+    """Where Langfuse refuses the record of the probability, the call is not put before people either."""
+    await four_calls(local_langfuse)
+    faults = local_langfuse.faults
+    faults.path, faults.method, faults.status = "/api/public/scores", "POST", 400
+
+    with pytest.raises(BackendRejected, match="`rag_review` was not written"):
+        await push(settings_of(local_langfuse), REQUEST)
+    faults.clear()
+    assert items(local_langfuse) == []
 
 
 async def test_a_share_is_a_share(local_langfuse):
@@ -296,10 +309,17 @@ async def test_answers_come_back(local_langfuse, tmp_path):
     assert lines[0]["contexts"] == [TOWER, RIVER]
 
 
+class Sibling(SeedCall):
+    """Another observation of the same trace."""
+
+    def span(self) -> dict[str, object]:
+        return {**super().span(), "spanId": span_id(99)}
+
+
 async def test_answers_without_claims(local_langfuse, tmp_path):
     """A no to several claims does not say which; a call without a verdict of the judge is still counted."""
-    seed(local_langfuse, [SeedCall(number=n, passages=None) for n in range(2)])
-    claims = [{"text": "a"}, {"text": "b"}]
+    seed(local_langfuse, [*(SeedCall(number=n, passages=None) for n in range(2)), Sibling(number=0)])
+    claims = [{"text": "a"}, {"text": "b"}, "?"]
     await write(
         local_langfuse,
         record(0, "rag_outcome", "scored", sentences=[{"claims": claims}, {}, "?"]),
