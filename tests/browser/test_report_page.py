@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from ragtrace.report.html import render_page
 from tests.build import delivery, whole
 from tests.report.samples import clear, contradicted, refused, report, sample, unseen
+from tests.report.windows import full_report
 
 pytestmark = [pytest.mark.browser]
 
@@ -29,9 +30,10 @@ def _all_open(page) -> None:
 
 @SIZES
 @SCHEMES
-def test_no_serious_accessibility_fault(open_page, width, scheme):
+@pytest.mark.parametrize("made", [_page(), render_page(full_report())], ids=["calls", "numbers"])
+def test_no_serious_accessibility_fault(open_page, made, width, scheme):
     """axe finds nothing serious or critical (contrast, names, structure), folded and unfolded."""
-    page = open_page(_page(), width=width, scheme=scheme)
+    page = open_page(made, width=width, scheme=scheme)
     _all_open(page)
     violations = Axe().run(page).response["violations"]
 
@@ -44,7 +46,7 @@ def test_page_does_not_scroll_sideways(open_page, width):
     long = sample(
         5, question="w" * 300, answer="x" * 400, delivered=delivery(whole("y" * 500, id="z" * 200)), outcome=None
     )
-    page = open_page(render_page(report(contradicted(), long)), width=width)
+    page = open_page(render_page(replace(full_report(), shown=report(contradicted(), long).shown)), width=width)
     _all_open(page)
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -114,3 +116,14 @@ def test_print_shows_folded_answers(open_page):
 
     assert on_screen == 0
     assert on_paper > 50
+
+
+def test_tables_of_trends_scroll_by_keyboard(open_page):
+    """The numbers of a long trend are reached with Tab and scrolled with the arrow keys; on paper all of them stand."""
+    page = open_page(render_page(full_report()))
+    table = page.locator(".scroll.short")
+    table.focus()
+
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Faithfulness by hour"
+    page.emulate_media(media="print")
+    assert table.evaluate("each => each.scrollHeight <= each.clientHeight + 1")

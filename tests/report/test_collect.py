@@ -15,6 +15,7 @@ from ragtrace.cli import app
 from ragtrace.errors import BackendRejected
 from ragtrace.extract import ObservationRow
 from ragtrace.langfuse import CallQuery, ScoreQuery, StoredScore, open_langfuse
+from ragtrace.report.choosing import Choice
 from ragtrace.report.collect import Window, collect, make_records, score_queries
 from ragtrace.report.command import read_report
 from ragtrace.report.pages import make_routes
@@ -94,6 +95,33 @@ async def test_window_bounds_calls_and_shown_answers(scored):
 
     assert (bounded.calls, bounded.judged, len(bounded.shown)) == (1, 1, 0)
     assert (one.calls, [c.trace_id for c in one.shown]) == (3, [trace_id(1)])
+
+
+async def test_calls_are_split_by_what_they_say(scored):
+    """The language is that of the question; calls that are not recorded to have a tag are a segment of their own."""
+    languages = await _report(scored, Window(segment="language", shown=0))
+    tags = await _report(scored, Window(segment="tag", shown=0))
+
+    assert [(s.value, s.calls) for s in languages.segments] == [("en", 3)]
+    assert [(s.value, s.calls) for s in tags.segments] == [("(not recorded)", 2), ("shop", 1)]
+
+
+async def test_search_reads_all_calls(scored):
+    """Words are looked for in all calls of the window, not only in those that are shown."""
+    found = await _report(scored, Window(choice=Choice(search="cheese"), shown=1))
+
+    assert (found.calls, [c.trace_id for c in found.shown]) == (1, [trace_id(1)])
+    assert found.choices.tags == ("shop",)
+
+
+async def test_window_before_is_as_long(scored):
+    """What this window is compared with ends where it begins; without a beginning there is none."""
+    since = STARTED_AT + timedelta(seconds=90)
+    window = Window(since=since, until=since + timedelta(seconds=90), is_compared=True, shown=0)
+    report = await _report(scored, window)
+
+    assert (report.calls, report.compared_since, report.changes) == (1, STARTED_AT, ())
+    assert Window(is_compared=True).before(MADE_AT) is None
 
 
 async def test_judges_own_traffic_is_no_answer(local_langfuse):
@@ -185,7 +213,7 @@ def _environ(settings: Settings) -> dict[str, str]:
 
 
 def test_command_prints_json_and_writes_the_page(local_langfuse, tmp_path):
-    """`ragtrace report` prints a table, with --json the whole report, with --html it writes the page."""
+    """`ragtrace report` prints a table, with --json the whole report, with --html and --csv it writes files."""
     seed(local_langfuse, many(2))
     environ = _environ(_settings(local_langfuse))
     page = tmp_path / "out.html"
@@ -193,11 +221,17 @@ def test_command_prints_json_and_writes_the_page(local_langfuse, tmp_path):
     as_json = CliRunner().invoke(
         app, ["report", "--since", "2026-03-01", "--until", "2026-03-01T12:00:01Z", "--json"], env=environ
     )
+    table = tmp_path / "out.csv"
+    tabled = CliRunner().invoke(
+        app, ["report", "--since", "2026-03-01", "--by", "tag", "--no-compare", "--csv", str(table)], env=environ
+    )
     written = CliRunner().invoke(app, ["report", "--since", "2026-03-01", "--html", str(page)], env=environ)
 
     assert "2 answers captured" in as_table.stdout
     assert json.loads(as_json.stdout)["calls"] == 1
     assert (written.exit_code, written.stdout, page.exists()) == (0, "", True)
+    assert (tabled.exit_code, tabled.stdout) == (0, "")
+    assert "tag,(not recorded),faithfulness,,,,0,0.0,none" in table.read_text()
 
 
 def test_served_pages_are_those_of_the_report(local_langfuse, tmp_path):

@@ -53,6 +53,15 @@ def test_terminal_shows_rates_and_the_worst_answers():
     assert "http://127.0.0.1:9/project/p1/traces/t1" in text
 
 
+def test_own_metrics_have_no_pass_mark():
+    """A metric of the user's own has a mean and no threshold."""
+    made = clear()
+
+    assert _row(_printed(report(replace(made, record=replace(made.record, scores={"tone": 0.5})))), "tone") == (
+        "tone 0.50 1"
+    )
+
+
 def test_terminal_shows_an_empty_window():
     """Nothing captured is a sentence, and means are dashes."""
     assert _row(_printed(report()), "faithfulness") == "faithfulness – ≥ 0.8 0"
@@ -88,6 +97,7 @@ def test_terminal_compares_windows_and_segments():
     assert "most likely since 1 Mar 2026" in _printed(made)
     assert _row(_printed(made), "[b]shop").startswith("[b]shop 40 0.35 (")
     assert "so nothing is compared." in _printed(alone)
+    assert words.compared(report()) == ""
 
 
 def test_table_is_written(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from ragtrace.report.html import PAGE_BYTES, render_page, within
 from tests.build import delivery, whole
 from tests.report.samples import clear, contradicted, refused, report, sample, unseen
+from tests.report.windows import full_report
 
 HOSTILE = "</style><script>document.title = 'owned'</script><img src=x onerror=alert(1)> {{ 7 * 7 }} \x00 \ud800"
 
@@ -102,3 +103,14 @@ def test_page_is_bounded():
 
     assert len(page.encode()) < 5_000_000
     assert 0 < len(within(many.shown, PAGE_BYTES)) < 400
+
+
+def test_numbers_of_charts_stand_beside_them():
+    """Trend, comparison and segments are tables with intervals; each chart has its numbers in the table beside it."""
+    page = render_page(full_report())
+
+    assert page.count('<svg class="chart" role="img"') == 1
+    assert '<th scope="row">1 Mar 2026, 16:00</th><td>0.' in page
+    assert "most likely since 1 Mar 2026" in page
+    assert '<h2 id="segments">By tag</h2>' in page
+    assert '<th scope="row">&lt;b&gt;blog</th><td class="n">20</td>' in page
