@@ -20,6 +20,12 @@ _LONGEST_VALUE = 190
 _MOST_METADATA = 32
 _MOST_DOCUMENTS = 100
 _EXPORTED_SCOPES = ("langfuse-sdk", "openinference", "opentelemetry.instrumentation.langchain")
+_EXPERIMENT = {
+    semconv.META_EXPERIMENT: "experiment_name",
+    semconv.META_EXPERIMENT_DATASET: "experiment_dataset_id",
+    semconv.META_EXPERIMENT_ITEM: "experiment_item_id",
+}
+"""What Langfuse's `run_experiment` puts into the context, by the metadata key that keeps it."""
 
 Attribute = str | int | float | bool | list[str]
 
@@ -97,6 +103,7 @@ class Emitter:
             or _of_parent(context, (semconv.LANGFUSE_RELEASE,)),
             semconv.GEN_AI_REQUEST_MODEL: call.model,
             semconv.LANGFUSE_METADATA_PREFIX + semconv.META_MODEL: call.model,
+            **{semconv.LANGFUSE_METADATA_PREFIX + key: _propagated(context, name) for key, name in _EXPERIMENT.items()},
             semconv.GEN_AI_RESPONSE_ID: call.response_id,
             semconv.GEN_AI_CONVERSATION_ID: call.conversation,
         }

@@ -12,7 +12,7 @@ from ragtrace.cli.app import app
 from ragtrace.cli.common import extra
 from ragtrace.settings import load_settings
 
-_SIDE = "A file (JSON lines of `ragtrace judge`, CSV), a window (24h..12h), release:NAME or tag:NAME."
+_SIDE = "A file (JSON lines of `ragtrace judge`, CSV), a window (24h..12h), release:NAME, tag:NAME, run:DATASET/RUN."
 
 
 @app.command()
@@ -24,7 +24,7 @@ def compare(
         str | None,
         typer.Option(help="Metrics that must not lose as much as a margin: faithfulness=0.02,hallucination_rate."),
     ] = None,
-    since: Annotated[str, typer.Option(help="How far back releases and tags are looked for.")] = "30d",
+    since: Annotated[str, typer.Option(help="How far back releases, tags and runs are looked for.")] = "30d",
     csv: Annotated[Path | None, typer.Option(help="Write the numbers as a table to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
 ) -> None:

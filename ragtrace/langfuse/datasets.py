@@ -43,12 +43,10 @@ async def ensure_dataset(connection: Connection, name: str) -> None:
     await connection.post("create a dataset", _DATASETS, json.dumps({"name": name}).encode())
 
 
-async def has_dataset(connection: Connection, name: str) -> bool:
-    """Tell whether a dataset is there."""
-    async for page in wire.numbered_pages(connection, "read datasets", _DATASETS, _name):
-        if name in page:
-            return True
-    return False
+async def dataset_ids(connection: Connection) -> dict[str, str]:
+    """Return the id of each dataset by its name."""
+    pages = wire.numbered_pages(connection, "read datasets", _DATASETS, _name_and_id)
+    return dict([pair async for page in pages for pair in page])
 
 
 async def item_ids(connection: Connection, dataset: str) -> frozenset[str]:
@@ -66,5 +64,5 @@ def _id(item: JsonObject) -> str:
     return wire.text(item["id"])
 
 
-def _name(dataset: JsonObject) -> str:
-    return wire.text(dataset["name"])
+def _name_and_id(dataset: JsonObject) -> tuple[str, str]:
+    return wire.text(dataset["name"]), wire.text(dataset["id"])

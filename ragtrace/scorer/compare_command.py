@@ -20,7 +20,7 @@ class CompareRequest:
     candidate: str
     gate: Gate
     since: datetime
-    """Start of the time in which releases and tags are looked for."""
+    """Start of the time in which releases, tags and runs are looked for."""
 
 
 async def run_compare(settings: Settings, request: CompareRequest, *, now: datetime) -> Comparison:

@@ -136,7 +136,7 @@ async def _present(api: LangfuseApi, request: PromoteRequest) -> frozenset[str]:
     """Return the items of the dataset, which is made where it is not there, but not for a look only."""
     if not request.is_dry_run:
         await datasets.ensure_dataset(api.connection, request.dataset)
-    elif not await datasets.has_dataset(api.connection, request.dataset):
+    elif request.dataset not in await datasets.dataset_ids(api.connection):
         return frozenset()
     return await datasets.item_ids(api.connection, request.dataset)
 
