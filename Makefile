@@ -13,7 +13,7 @@ help:  ## List the targets.
 
 .venv: $(STAMP)
 
-$(STAMP): requirements-dev.txt pyproject.toml instrumentation/ragtrace-instrumentation-langchain/pyproject.toml
+$(STAMP): requirements-dev.txt pyproject.toml $(wildcard instrumentation/*/pyproject.toml)
 	@if command -v uv >/dev/null 2>&1; then \
 		uv venv -q --allow-existing --python $(PYTHON) .venv && uv pip install -q --python $(BIN)/python -r requirements-dev.txt; \
 	else \

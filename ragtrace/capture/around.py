@@ -35,6 +35,11 @@ def is_taken(call: CapturedCall | UnwrittenCall, capture: object) -> bool:
     return block is not None and isinstance(call, UnwrittenCall) and block.take(call, capture)
 
 
+def is_in_block() -> bool:
+    """Whether a `rag_call` block is open here."""
+    return AROUND.get() is not None
+
+
 def join(told: CapturedCall, seen: Sequence[UnwrittenCall]) -> UnwrittenCall:
     """Return a block's call, to be completed on the background thread with what handlers saw inside it."""
     size = sum(call.size for call in seen) + len(told.question) + len(told.answer or "")

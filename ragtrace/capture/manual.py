@@ -2,7 +2,7 @@
 
 import time
 from asyncio import CancelledError
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -15,6 +15,7 @@ from ragtrace.capture.around import AROUND, Block, join
 from ragtrace.capture.client import Capture
 from ragtrace.capture.documents import to_answer, to_passages, to_texts
 from ragtrace.capture.guard import guard
+from ragtrace.capture.instrumentors import tell_retrieved
 from ragtrace.capture.record import CapturedCall, UnwrittenCall
 from ragtrace.model import Passage
 from ragtrace.semconv import MARK_ABANDONED
@@ -22,10 +23,6 @@ from ragtrace.semconv import MARK_ABANDONED
 Documents = TypeVar("Documents", bound=Iterable[object])
 Messages = TypeVar("Messages")
 Answer = TypeVar("Answer")
-Listener = Callable[[tuple[Passage, ...]], None]
-"""Is told passages that belong to no `rag_call` block."""
-
-_listeners: list[Listener] = []
 
 
 class RagCallScope:
@@ -176,9 +173,7 @@ def retrieved(documents: Documents) -> Documents:
         if scope is not None:
             scope.retrieved(documents)
         else:
-            passages = to_passages(documents)
-            for listener in _listeners:
-                listener(passages)
+            tell_retrieved(to_passages(documents))
     return documents
 
 
@@ -196,12 +191,6 @@ def answered(answer: Answer) -> Answer:
     if scope is not None:
         scope.answer(answer)
     return answer
-
-
-def hear_retrieved(listener: Listener) -> None:
-    """Have a handler told what `retrieved` is told outside any `rag_call` block; the handler knows what runs here."""
-    if listener not in _listeners:
-        _listeners.append(listener)
 
 
 def _append(known: list[Passage], more: Sequence[Passage]) -> list[Passage]:

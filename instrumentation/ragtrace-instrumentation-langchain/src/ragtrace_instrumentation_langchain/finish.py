@@ -1,9 +1,11 @@
 """Turn a call that is over into the record that ragtrace captures."""
 
 from asyncio import CancelledError
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
-from ragtrace.capture import CapturedCall, UnwrittenCall
+from ragtrace.capture import CapturedCall, UnwrittenCall, hears_retrieved, tell_retrieved
+from ragtrace.model import JsonValue, Passage
 from ragtrace.semconv import (
     MARK_ABANDONED,
     MARK_INDIRECT,
@@ -38,6 +40,8 @@ def finish(call: Call, table: RunTable) -> None:
         # Plain code that retrieves: remembered at once, since that must be done in its context.
         for retrieval in _outermost(call):
             table.loose.add(retrieval)
+            if hears_retrieved(table.hear):
+                tell_retrieved(_passages(retrieval), teller=table.hear)
         return
     here = table.loose.here()
     last = call.generations[-1].prompt.parts if call.generations else ()
@@ -46,6 +50,20 @@ def finish(call: Call, table: RunTable) -> None:
             write=lambda: _write(call, table, here=here),
             size=characters(call.retrievals) + sum(map(len, last)),
         )
+    )
+
+
+def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
+    return tuple(
+        Passage(
+            text=found.text,
+            rank=rank,
+            id=found.id,
+            score=found.score,
+            # Made JSON on the background thread.
+            metadata=cast("Mapping[str, JsonValue]", found.metadata),
+        )
+        for rank, found in enumerate(retrieval.documents)
     )
 
 

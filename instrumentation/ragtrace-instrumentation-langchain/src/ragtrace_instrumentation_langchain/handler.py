@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.instrumentation.utils import is_instrumentation_enabled
 
 import ragtrace.capture
-from ragtrace.capture import guard, hear_retrieved
+from ragtrace.capture import guard, hear_retrieved, note_follower
 from ragtrace.model import Passage
 from ragtrace_instrumentation_langchain import join, observe
 from ragtrace_instrumentation_langchain.calls import CURRENT, Call, Client, Run, RunKind
@@ -56,6 +56,8 @@ class RagCallbackHandler(BaseCallbackHandler):
         if tracer_provider is not None:
             join.link(tracer_provider)
         hear_retrieved(_hear)
+        self._runs.hear = _hear
+        note_follower(_is_following)
 
     @property
     def run_inline(self) -> bool:  # type: ignore[override]  # LangChain reads it at each event, nobody writes it
@@ -246,6 +248,11 @@ def _hear(passages: Sequence[Passage]) -> None:
         observe.told(passages, run)
     else:
         _TABLE.loose.add(observe.told_outside(passages))
+
+
+def _is_following() -> bool:
+    run = CURRENT.get()
+    return run is not None and run.is_open
 
 
 def _name(serialized: Mapping[str, object] | None, settings: Mapping[str, object]) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from ragtrace.capture import shows
 from ragtrace.model import Passage
 from ragtrace_instrumentation_langchain.calls import Generation
-from ragtrace_instrumentation_langchain.evidence import shows
 
 _SHORTEST_PASSED_ON = 12
 

@@ -6,8 +6,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from weakref import ref
 
+from ragtrace.capture import shows
 from ragtrace_instrumentation_langchain.calls import Retrieval
-from ragtrace_instrumentation_langchain.evidence import shows
 
 _MOST_CHARACTERS = 16_000_000
 _MOST_LOOSE = 512

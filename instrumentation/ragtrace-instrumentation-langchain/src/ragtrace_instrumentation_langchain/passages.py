@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import cast
 
+from ragtrace.capture import shows
 from ragtrace.model import JsonValue, Passage, PassageSource
 from ragtrace_instrumentation_langchain.calls import Call, Generation, Retrieval
 from ragtrace_instrumentation_langchain.documents import Found
-from ragtrace_instrumentation_langchain.evidence import shows
 from ragtrace_instrumentation_langchain.memory import Conversation
 
 _SCORE_KEYS = ("relevance_score", "score", "similarity_score", "rerank_score", "_score")

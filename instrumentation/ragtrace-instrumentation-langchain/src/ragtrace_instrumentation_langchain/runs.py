@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from uuid import UUID
 
+from ragtrace.model import Passage
 from ragtrace_instrumentation_langchain.calls import CURRENT, Call, Run, RunKind, next_order
 from ragtrace_instrumentation_langchain.memory import Conversations, LooseRetrievals
 
@@ -33,6 +34,8 @@ class RunTable:
         self._swept = clock()
         self.loose = LooseRetrievals(clock=clock)
         self.conversations = Conversations(clock=clock)
+        self.hear: Callable[[tuple[Passage, ...]], None] | None = None
+        """Whom `ragtrace.retrieved` tells of passages for us: not to be told of what we tell others."""
 
     def __len__(self) -> int:
         """Count the runs and calls that are held."""
