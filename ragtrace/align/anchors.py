@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from ragtrace.align.marks import DENSE, Marks
 
-_SHARE, _SMALL_SHARE = 0.12, 0.6
-"""Share of letters that are anchors; more where the texts are small."""
-_SMALL = 16_000
+_SHARES = ((16_000, 0.6), (30_000, 0.4))
+"""Share of letters that are anchors, in prompts of up to so many letters."""
+_SHARE = 0.12
+"""The same in larger ones."""
+_DIGITS_SHARE = 1.0
+"""Look-alikes differ by their numbers."""
 _SAMPLE = 4096
 """Letters counted to choose the anchors."""
 _LENGTH, _DENSE_LENGTH = 12, 5
@@ -23,7 +26,8 @@ class PromptIndex:
     def __init__(self, letters: str, texts: Sequence[str]) -> None:
         size = _SAMPLE // (len(texts) + 1) + 64
         sample = "".join([_sample(text, size) for text in (letters, *texts)])
-        self._marks = Marks(sample, share=_SMALL_SHARE if len(letters) <= _SMALL else _SHARE)
+        share = next((share for most, share in _SHARES if len(letters) <= most), _SHARE)
+        self._marks = Marks(sample, share=share, digits=_DIGITS_SHARE)
         places = self._marks.places(letters)
         keys = [letters[at : at + (_LENGTH if letters[at] < DENSE else _DENSE_LENGTH)] for at in places]
         self._first = dict(zip(reversed(keys), reversed(places), strict=True))

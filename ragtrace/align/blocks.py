@@ -25,12 +25,16 @@ def find_blocks(letters: str, prompt: str, index: PromptIndex) -> list[Block]:
     n = 0
     while (n := index.next_known(letters, anchors, n)) < len(anchors):
         at = anchors[n]
-        block = _best(letters, prompt, at, places=index.places(letters, at), last=blocks[-1] if blocks else None)
+        places = index.places(letters, at)
+        block = _best(letters, prompt, at, places=places, last=blocks[-1] if blocks else None)
         while blocks and block.start <= blocks[-1].start:
             blocks.pop()
         if blocks and block.start < blocks[-1].end:
             block = block.cut(blocks[-1].end, block.end)
-        blocks += (block, *ahead(letters, prompt, block))
+        blocks.append(block)
+        if len(places) == 1:
+            # Of look-alikes, the next anchor may name the right one; to carry on in the wrong one would hide that.
+            blocks += ahead(letters, prompt, block)
         n = bisect_left(anchors, max(blocks[-1].end, at + 1), n)
     return _drawn_together(letters, prompt, blocks)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ragtrace.align.block import Block
 from ragtrace.align.blocks import continues
-from ragtrace.align.resync import behind, between
+from ragtrace.align.resync import ahead, behind, between
 
 _FILLED = 12
 """Letters missing on both sides from which on something between may be the same."""
@@ -21,11 +21,11 @@ class Chain(NamedTuple):
 
 
 def find_chains(passage: int, letters: str, prompt: str, blocks: Sequence[Block]) -> list[Chain]:
-    """Group `blocks` and add the short stretches before and between them."""
+    """Group `blocks` and add the short stretches before, between and behind them."""
     chains = []
     for group in _groups(blocks):
         filled = _filled(letters, prompt, group)
-        filled = [*behind(letters, prompt, filled[0]), *filled]
+        filled = [*behind(letters, prompt, filled[0]), *filled, *ahead(letters, prompt, filled[-1])]
         chains.append(Chain(passage, tuple(filled), sum(block.end - block.start for block in filled)))
     return chains
 

@@ -8,10 +8,11 @@ from operator import add
 
 DENSE = "\u2e80"
 """From here on a letter says as much as a few letters of an alphabet."""
+_DIGITS = -2
 _RARE = 100
 """Scripts of fewer letters than one in so many get no marks of their own."""
 
-_ENOUGH = 0.5
+_ENOUGH = 0.2
 """Share of what was wanted that may be missing: bytes that are rare in a sample are so by chance."""
 
 
@@ -24,7 +25,7 @@ class Marks:
 
     __slots__ = ("_marks",)
 
-    def __init__(self, sample: str, *, share: float) -> None:
+    def __init__(self, sample: str, *, share: float, digits: float | None = None) -> None:
         chars = Counter(sample)
         seen: Counter[int] = Counter()
         scripts: dict[int, Counter[int]] = {}
@@ -35,10 +36,10 @@ class Marks:
                 scripts.setdefault(_script(char), Counter())[code] += times
         chosen: set[int] = set()
         # Scripts of few letters first: what they need marks some of the others too.
-        for own in sorted(scripts.values(), key=len):
+        for script, own in sorted(scripts.items(), key=lambda item: len(item[1])):
             if own.total() * _RARE >= len(sample):
-                marked = sum(own[code] for code in chosen)
-                chosen.update(_chosen(own, seen, wanted=share * own.total() - marked))
+                wanted = (digits if digits and script == _DIGITS else share) * own.total()
+                chosen.update(_chosen(own, seen, wanted=wanted - sum(own[code] for code in chosen)))
         self._marks = bytes(code in chosen for code in range(256))
 
     def places(self, text: str) -> list[int]:
@@ -50,9 +51,9 @@ class Marks:
 
 
 def _script(char: str) -> int:
-    """Tell scripts apart, roughly; digits are one, for tables have little else, and so are those without an alphabet."""
+    """Tell scripts apart, roughly; digits, which are all that some tables have, are one; all dense ones are one."""
     if char.isdigit():
-        return -2
+        return _DIGITS
     return -1 if char >= DENSE else ord(char) >> 7
 
 

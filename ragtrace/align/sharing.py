@@ -1,13 +1,13 @@
 """Share the prompt out among passages: the longest stretch claims its place first, look-alikes get what is left."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ragtrace.align.block import Block
 from ragtrace.align.chains import Chain
 from ragtrace.align.claims import Claims
 from ragtrace.align.labels import FULL
 from ragtrace.align.skeleton import Skeleton
-from ragtrace.align.spans import merged
+from ragtrace.align.spans import Stretch, merged
 from ragtrace.align.units import Search, Unit
 
 _OWN, _OWN_SHARE = 16, 0.05
@@ -115,8 +115,13 @@ def _moved(block: Block, unit: Unit, *, claims: Claims, search: Search) -> list[
 
 
 def _keep_all_if_there(unit: Unit) -> None:
-    """Keep a text of which every letter is there, even if all of it was claimed by others."""
+    """Keep a text of which every letter is there, even if all of it was claimed by others; once for each place."""
     blocks = [block for chain in unit.chains for block in chain.blocks]
-    there, kept = (merged((block.start, block.end) for block in some) for some in (blocks, unit.kept))
-    if there == [(0, len(unit.letters))] and sum(b - a for a, b in kept) < FULL * len(unit.letters):
+    there = merged((block.start, block.end) for block in blocks)
+    places, kept = _letters((b.place, b.place_end) for b in blocks), _letters((b.start, b.end) for b in unit.kept)
+    if there == [(0, len(unit.letters))] and kept < FULL * len(unit.letters) <= places:
         unit.kept = blocks
+
+
+def _letters(stretches: Iterable[Stretch]) -> int:
+    return sum(end - start for start, end in merged(stretches))

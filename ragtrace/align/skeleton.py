@@ -83,7 +83,7 @@ class AsIs:
 class Skeleton:
     """Letters and digits of a text, and where in it each of them stands."""
 
-    __slots__ = ("_counts", "_moves", "plain", "_text", "letters")
+    __slots__ = ("_counts", "_moves", "_text", "letters", "plain")
 
     def __init__(self, text: str) -> None:
         self._text = text

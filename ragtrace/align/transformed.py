@@ -16,14 +16,14 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n")
 _LARGE = 80
 """Letters from which on a paragraph can be a summary."""
 _SHORTEST_WORD, _STEM = 4, 6
-_WORDS, _SHARE = 8, 0.55
-"""Words of a paragraph, and their share, that come from the passage where it is a summary."""
+_WORDS, _FEW_WORDS, _MANY_WORDS = 8, 0.7, 0.55
+"""Words of a paragraph that come from the passage where it is a summary, and their share among few and many."""
 _SMALL_WORD, _SAME_LANGUAGE = 3, 0.35
 """Letters of the words that every text of a language has, and the share of them that texts of one language share."""
 _NUMBERS, _NUMBER_SHARE = 2.0, 0.6
 """Numbers of a paragraph, and their share, that come from the passage where it is a translation."""
-_WEAK = 2
-"""Digits up to which a number counts half: 12 and 24 are everywhere."""
+_WEAK = re.compile(r"\d\d|(?:19|20)\d\d")
+"""Numbers that count half: 12 and 24 are everywhere, and so are years."""
 _FEW, _RATIO = 3, 0.15
 """With so few passages, a paragraph of this size in another script can only be the translation of the missing one."""
 _LOOKED_AT, _COMPARED = 4_000, 12
@@ -107,7 +107,7 @@ def _common(contents: Sequence[_Content]) -> frozenset[str]:
 def _is_from(paragraph: _Content, content: _Content, common: frozenset[str]) -> bool:
     words = paragraph.words - common
     shared = len(words & content.words)
-    if shared >= _WORDS and shared >= _SHARE * len(words):
+    if shared >= _WORDS and shared >= (_MANY_WORDS if shared >= 2 * _WORDS else _FEW_WORDS) * len(words):
         return True
     return _is_other_language(paragraph, content) and _has_same_facts(paragraph, content)
 
@@ -125,7 +125,7 @@ def _has_same_facts(paragraph: _Content, content: _Content) -> bool:
 
 def _are_from(told: frozenset[str], source: frozenset[str], *, enough: float) -> bool:
     shared = told & source
-    weight = sum(0.5 if token.isdigit() and len(token) <= _WEAK else 1 for token in shared)
+    weight = sum(0.5 if _WEAK.fullmatch(token) else 1 for token in shared)
     return weight >= enough and len(shared) >= _NUMBER_SHARE * len(told)
 
 
