@@ -62,7 +62,7 @@ async def coordinate(url: str) -> None:
     await way.broker.startup()
     with connect(url) as client, SharedState(client, project=PROJECT) as state:
         async with api() as langfuse:
-            options = ScoringOptions(concurrency=IN_FLIGHT)
+            options = ScoringOptions(concurrency=IN_FLIGHT, now=lambda: START)
             coordinator = Coordinator(
                 langfuse,
                 InstantJudge(),
@@ -71,7 +71,6 @@ async def coordinate(url: str) -> None:
                 options=options,
                 lookback=Lookback(),
                 first_since=START,
-                now=lambda: START,
             )
             await coordinator.look(Tally())
     await way.broker.shutdown()

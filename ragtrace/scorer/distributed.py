@@ -25,8 +25,7 @@ from ragtrace.errors import BackendError
 from ragtrace.extract import ObservationRow
 from ragtrace.judge import Judge
 from ragtrace.langfuse import CallQuery, LangfuseApi
-from ragtrace.scorer.follow import Follower, Lookback
-from ragtrace.scorer.moments import utc_now
+from ragtrace.scorer.follow import Follower, Lookback, Pass
 from ragtrace.scorer.read_back import ReadBack
 from ragtrace.scorer.reading import CallReader, key_of
 from ragtrace.scorer.shared_state import RECONNECTS, RECONNECTS_AFTER
@@ -115,9 +114,18 @@ class Coordinator(Follower):
         options: ScoringOptions,
         lookback: Lookback,
         first_since: datetime,
-        now: Callable[[], datetime] = utc_now,
+        passes: Sequence[Pass] = (),
     ) -> None:
-        super().__init__(api, judge, state, options=options, lookback=lookback, first_since=first_since, now=now)
+        super().__init__(
+            api,
+            judge,
+            state,
+            options=options,
+            lookback=lookback,
+            first_since=first_since,
+            passes=passes,
+            now=options.now,
+        )
         self._channel = channel
 
     async def _take_new(self, query: CallQuery, tally: Tally) -> None:

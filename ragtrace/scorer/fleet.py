@@ -23,6 +23,7 @@ from ragtrace.scorer.distributed import (
     work_until,
 )
 from ragtrace.scorer.endpoints import serving
+from ragtrace.scorer.feedback import make_feedback_pass
 from ragtrace.scorer.follow import follow
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.service import STUCK_AFTER_SECONDS, log_look, lookback_of, stopped_by_signals, until_drained
@@ -85,7 +86,15 @@ class _Process:
         return replace(options, stopping=self.stopping, on_judged=self.totals.add_judged)
 
     def coordinate(self, options: ScoringOptions) -> Coroutine[None, None, None]:
-        now = utc_now()
+        first_since = self.request.query(utc_now()).since or utc_now()
+        feedback = make_feedback_pass(
+            self.settings,
+            self.parts.api,
+            self.parts.judge,
+            self.parts.state,
+            options=options,
+            first_since=first_since,
+        )
         coordinator = Coordinator(
             self.parts.api,
             self.parts.judge,
@@ -93,7 +102,8 @@ class _Process:
             channel=self.channel,
             options=options,
             lookback=lookback_of(self.settings),
-            first_since=self.request.query(now).since or now,
+            first_since=first_since,
+            passes=[feedback] if feedback else [],
         )
         self.lag = coordinator.lag
         poll = self.settings.scorer_poll_seconds

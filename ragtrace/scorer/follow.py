@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from ragtrace.errors import BackendError, BackendRejected
 from ragtrace.extract import ObservationRow
@@ -13,7 +14,6 @@ from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.read_back import ReadBack
 from ragtrace.scorer.reading import key_of
-from ragtrace.scorer.rebuild import TraceRebuilder
 from ragtrace.scorer.state import Retry, StateFile
 from ragtrace.scorer.tally import Tally
 from ragtrace.scorer.window import ScoringOptions, score_again, score_calls
@@ -40,6 +40,13 @@ class Lookback:
     """No call lasts longer; lets Langfuse skip older data."""
 
 
+class Pass(Protocol):
+    """Scores calls that are found in another way."""
+
+    async def look(self, query: CallQuery, tally: Tally) -> None:
+        """Score what is new; `query` is that of the first pass."""
+
+
 class Follower:
     """Takes one look after the other. The watermark moves only past a window of which nothing was left out."""
 
@@ -53,12 +60,12 @@ class Follower:
         lookback: Lookback,
         first_since: datetime,
         now: Callable[[], datetime] = utc_now,
-        rebuilder: TraceRebuilder | None = None,
+        passes: Sequence[Pass] = (),
     ) -> None:
         """Follow one project.
 
         Args:
-            rebuilder: Scores traces without a rag-call; None: they are left alone.
+            passes: Come after the one over rag-calls, in each look.
             first_since: From where calls are read when nothing was read before.
         """
         self._api = api
@@ -67,7 +74,7 @@ class Follower:
         self._lookback = lookback
         self._first_since = first_since
         self._now = now
-        self._rebuilder = rebuilder
+        self._passes = passes
         self._read_back = ReadBack()
         self._options = replace(
             options, postpone=self._postpone, put_off=state.postponed, on_written=self._note_written, now=now
@@ -83,8 +90,9 @@ class Follower:
         is_deep = self._is_sweep_due(started)
         query = self._query(is_deep)
         await self._take_new(query, tally)
-        if self._rebuilder and not tally.stopped_by:
-            await self._rebuilder.look(query, tally)
+        for further in self._passes:
+            if not tally.stopped_by:
+                await further.look(query, tally)
         if tally.stopped_by:
             return
         self._state.move_position(_READ, started)

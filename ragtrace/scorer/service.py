@@ -13,6 +13,7 @@ from ragtrace.errors import BackendError
 from ragtrace.langfuse import CallQuery
 from ragtrace.scorer.command import Opened, ScoreRequest, opened, score_all, scoring_options, summarise, with_configs
 from ragtrace.scorer.endpoints import serving
+from ragtrace.scorer.feedback import make_feedback_pass
 from ragtrace.scorer.follow import Follower, Lookback, follow
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.rebuild import make_rebuilder
@@ -113,15 +114,20 @@ async def _follower(
 ) -> Follower:
     now = utc_now()
     options = await with_configs(parts.api, scoring_options(settings, request, on_change))
+    first_since = request.query(now).since or now
     options = replace(options, stopping=stopping, on_judged=on_judged)
+    rebuilder = make_rebuilder(settings, parts.api, parts.judge, parts.state, options)
+    feedback = make_feedback_pass(
+        settings, parts.api, parts.judge, parts.state, options=options, first_since=first_since
+    )
     return Follower(
         parts.api,
         parts.judge,
         parts.state,
         options=options,
-        rebuilder=make_rebuilder(settings, parts.api, parts.judge, parts.state, options),
+        passes=[further for further in (rebuilder, feedback) if further],
         lookback=lookback_of(settings),
-        first_since=request.query(now).since or now,
+        first_since=first_since,
     )
 
 

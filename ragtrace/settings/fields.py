@@ -7,7 +7,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragtrace.errors import ConfigError
-from ragtrace.settings.tables import AlarmSettings, Price, StratumSettings
+from ragtrace.settings.tables import AlarmSettings, FeedbackSettings, Price, StratumSettings
 
 
 def _alias(name: str) -> Any:
@@ -20,7 +20,7 @@ class Settings(BaseSettings):
 
     Langfuse's and OpenAI's own variables are read under their own names. `ragtrace.toml` holds the tables
     `[judge]`, `[capture]`, `[sampling]`, `[metrics]`, `[scorer]` (keys without the prefix), `[prices]`,
-    `[strata.NAME]`, `[thresholds]` and `[alarms.NAME]`; any other key is an error.
+    `[strata.NAME]`, `[feedback.NAME]`, `[thresholds]` and `[alarms.NAME]`; any other key is an error.
     """
 
     model_config = SettingsConfigDict(
@@ -105,10 +105,21 @@ class Settings(BaseSettings):
     """Where scores go as OTel events, too: an OTLP/HTTP address of logs (`http://…/v1/logs`), or a file."""
     scorer_drain_seconds: float = Field(default=30.0, ge=0)
     """After SIGTERM, calls that are with the judge get so long to be finished."""
+    scorer_feedback_delay_seconds: float = Field(default=900.0, ge=0)
+    """Feedback of users is looked at when it is this old."""
     scorer_claim_seconds: float = Field(default=600.0, gt=0)
     """With --distributed: work that a worker did not finish in so long is taken over by another."""
     scorer_listen: str | None = None
     """`host:port` for /healthz, /readyz and /metrics of `ragtrace score --follow`."""
+
+    references_file: Path = Path(".ragtrace/references.jsonl")
+    """Known good answers, as `ragtrace references` keeps them; read where it is there."""
+    references_similarity: float | None = Field(default=None, ge=0.5, le=1)
+    """From this similarity of their words on, two questions count as the same; not set: only equal ones do."""
+    references_function: str | None = None
+    """`module:function` that is given each call and returns its reference, or None."""
+    references_gate: bool = True
+    """A reference that `ragtrace references check` found wanting gives `reference_mismatch` instead of a recall."""
 
     metrics_k: int = Field(default=5, ge=1)
     """Cut-off of the rank metrics, in passages."""
@@ -119,6 +130,8 @@ class Settings(BaseSettings):
 
     strata: dict[str, StratumSettings] = Field(default_factory=dict)
     """Kinds of calls with rates of their own; a call of several kinds has the highest rate."""
+    feedback: dict[str, FeedbackSettings] = Field(default_factory=dict)
+    """Feedback of users whose calls are judged at a rate of their own, in a second pass of `--follow` and `--once`."""
     prices: dict[str, Price] = Field(default_factory=dict)
     thresholds: dict[str, float] = Field(default_factory=dict)
     """Pass marks by score name, in place of the defaults that the documentation of the metrics lists."""

@@ -24,9 +24,10 @@ _PREFIXES = {
     "sampling": "sampling_",
     "metrics": "metrics_",
     "scorer": "scorer_",
+    "references": "references_",
 }
 _TABLE_KEYS = {("sampling", "rate"): "sample_rate"}
-_WHOLE_TABLES = ("prices", "strata", "thresholds", "alarms")
+_WHOLE_TABLES = ("prices", "strata", "feedback", "thresholds", "alarms")
 _LONGEST_SHOWN = 60
 
 

@@ -36,6 +36,20 @@ class StratumSettings(BaseModel):
     answer_under_characters: int | None = Field(default=None, ge=0)
 
 
+class FeedbackSettings(BaseModel):
+    """Feedback of users that makes calls worth judging: `[feedback.NAME]`; all conditions that are set must hold."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rate: float = Field(ge=0, le=1)
+    score: str
+    """Name of the score that users give."""
+    values: tuple[str, ...] = ()
+    """Any of these categories."""
+    below: float | None = None
+    above: float | None = None
+
+
 class AlarmSettings(BaseModel):
     """When to raise an alarm: `[alarms.NAME]`, with one of `above`, `below` and `change`."""
 

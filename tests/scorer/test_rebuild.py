@@ -121,7 +121,7 @@ class Setting:
                     lookback=Lookback(),
                     first_since=STARTED_AT - timedelta(hours=1),
                     now=self.clock,
-                    rebuilder=rebuilder,
+                    passes=[rebuilder],
                 )
                 await follower.look(tally)
         return tally
