@@ -21,6 +21,7 @@ from ragtrace.report.segments import NEED_CONTENT, Segment, labels_of_content, l
 
 Key = tuple[str, str]
 """Trace id and observation id."""
+_BY_PEOPLE = "ANNOTATION"
 _MOST_PARTS = 8
 _LEAST_CALLS_A_PART = 100
 
@@ -122,13 +123,18 @@ async def _look_inside(
 
 def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) -> tuple[CallRecord, ...]:
     """Give each listed call its scores; scores of other observations are left out."""
+    answers: dict[Key, bool] = {}
     numbers: dict[Key, dict[str, float]] = {}
     units: dict[Key, dict[str, int]] = {}
     marks: dict[Key, StoredScore] = {}
     comments: dict[Key, dict[str, str]] = {}
     for score in scores:
         key = (score.trace_id or "", score.observation_id or "")
-        if score.name == semconv.RAG_OUTCOME:
+        if score.source == _BY_PEOPLE:
+            # A person's number of a metric is none of the judge's.
+            if score.name == semconv.HUMAN_SUPPORTED:
+                answers.setdefault(key, bool(score.value))
+        elif score.name == semconv.RAG_OUTCOME:
             marks.setdefault(key, score)
         elif score.name != semconv.RAG_ALARM and score.data_type == "NUMERIC" and isinstance(score.value, float | int):
             numbers.setdefault(key, {}).setdefault(score.name, float(score.value))
@@ -146,6 +152,7 @@ def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) 
             units=units.get((row.trace_id, row.id), {}),
             comments=comments.get((row.trace_id, row.id), {}),
             labels=labels_of_row(row),
+            human_supported=answers.get((row.trace_id, row.id)),
             outcome=read_outcome(marks[row.trace_id, row.id]) if (row.trace_id, row.id) in marks else None,
         )
         for row in rows
@@ -175,7 +182,11 @@ async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationR
 async def _read_scores(api: LangfuseApi, rows: Iterable[ObservationRow], window: Window) -> list[StoredScore]:
     try:
         async with asyncio.TaskGroup() as tasks:
-            parts = [tasks.create_task(_read_part(api, query)) for query in score_queries(rows, window)]
+            # What people answer has the time of the answer, which may be after the window.
+            trace_ids = (window.trace_id,) if window.trace_id else ()
+            people = ScoreQuery(names=(semconv.HUMAN_SUPPORTED,), since=window.since, trace_ids=trace_ids)
+            queries = (people, *score_queries(rows, window))
+            parts = [tasks.create_task(_read_part(api, query)) for query in queries]
     except ExceptionGroup as failed:
         # All parts ask the same server the same thing: the first failure says it all.
         raise failed.exceptions[0] from None

@@ -58,7 +58,7 @@ def obtained(records: Sequence[CallRecord]) -> tuple[str, ...]:
     seen = [record for record in records if record.outcome]
     if not seen:
         return ("No scorer has looked at these answers: run `ragtrace score`.",)
-    return (_sample(records, seen), _judges(seen), _trust())
+    return (_sample(records, seen), _judges(seen), _trust(seen))
 
 
 def judging_cost(records: Sequence[CallRecord]) -> JudgingCost:
@@ -129,7 +129,14 @@ def _judge(record: CallRecord) -> str:
     return f"{outcome.judge_model if outcome else None}" + (f" (fingerprint {fingerprint[:8]})" if fingerprint else "")
 
 
-def _trust() -> str:
+def _trust(seen: Sequence[CallRecord]) -> str:
+    asked = [r for r in seen if r.human_supported is not None and semconv.FAITHFULNESS in r.scores]
+    if asked:
+        agreed = sum(r.human_supported == (r.scores[semconv.FAITHFULNESS] == 1.0) for r in asked)
+        return (
+            f"Calibration: people looked at {len(asked):,} of these answers, doubtful ones first, and agreed with the "
+            f"judge on {agreed:,}; `ragtrace review` says more."
+        )
     return (
         "Calibration: nobody has compared this judge with people on these answers. Take the rates for comparing one "
         "week with another and for finding answers to read, not as the truth."

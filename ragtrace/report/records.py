@@ -26,6 +26,9 @@ class CallRecord:
     outcome: Outcome | None = None
     """None: no scorer came to it, or it was not sampled."""
 
+    human_supported: bool | None = None
+    """What a person answered: everything that the answer states is supported. None: nobody was asked."""
+
     @property
     def probability(self) -> float:
         """Probability with which it came into the sample."""

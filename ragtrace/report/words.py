@@ -191,7 +191,7 @@ def loss(found: DeliveryLoss) -> str:
 def cost(found: JudgingCost) -> str:
     """Say what judging took."""
     if not found.calls:
-        return "Cost of judging: no judge call is on record."
+        return "Cost of judging: no call of a model is on record."
     tokens = f"{found.prompt_tokens:,} prompt and {found.completion_tokens:,} completion tokens"
     spoken = f"Cost of judging: {plural(found.calls, 'call')}, {tokens}"
     if found.money is None:

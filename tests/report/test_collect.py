@@ -149,6 +149,26 @@ def test_scores_of_other_observations_are_left_out():
     assert make_records([row], [stray, words]) == (CallRecord(trace_id="t", observation_id="o", started_at=STARTED_AT),)
 
 
+def test_answers_of_people_are_told_from_the_judges():
+    """The newest answer of a person stands beside the judge's numbers and never in their place."""
+    row = ObservationRow(id="o", trace_id="t", name="rag-call", type="CHAIN", start_time=STARTED_AT)
+    judged = StoredScore(
+        id="s",
+        name="faithfulness",
+        value=1.0,
+        data_type="NUMERIC",
+        timestamp=STARTED_AT,
+        source="API",
+        trace_id="t",
+        observation_id="o",
+    )
+    corrected = replace(judged, value=0.0, source="ANNOTATION")
+    newest = replace(corrected, name="human_supported", value=False, data_type="BOOLEAN")
+    (record,) = make_records([row], [corrected, newest, replace(newest, value=True), judged])
+
+    assert (record.scores, record.human_supported) == ({"faithfulness": 1.0}, False)
+
+
 def _rows(count: int) -> list[ObservationRow]:
     return [
         ObservationRow(

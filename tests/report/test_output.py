@@ -110,7 +110,7 @@ def test_table_is_written(tmp_path):
 @pytest.mark.parametrize(
     ("cost", "said"),
     [
-        ({}, "Cost of judging: no judge call is on record."),
+        ({}, "Cost of judging: no call of a model is on record."),
         (
             {"judge_calls": 2, "prompt_tokens": 1500, "completion_tokens": 80},
             "Cost of judging: 2 calls, 1,500 prompt and 80 completion tokens; set [prices] to see it in money.",

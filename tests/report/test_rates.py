@@ -223,3 +223,15 @@ def test_report_says_which_answers_follow():
     assert shown_of(report(clear(), contradicted(), shown=[contradicted()])) == "The worst 1 of 2"
     assert shown_of(report(clear())) == "All 1 answer"
     assert plural(1200, "answer") == "1,200 answers"
+
+
+def test_agreement_with_people_is_said():
+    """Where people looked at judged answers their agreement with the judge takes the place of the warning."""
+    same = replace(clear().record, human_supported=True)
+    other = replace(contradicted().record, human_supported=True)
+    unjudged = replace(refused().record, human_supported=False)
+
+    assert obtained([same, other, unjudged])[2] == (
+        "Calibration: people looked at 2 of these answers, doubtful ones first, and agreed with the judge on 1; "
+        "`ragtrace review` says more."
+    )
