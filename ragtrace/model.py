@@ -14,6 +14,7 @@ DeliveryKind = Literal["head", "tail", "middle", "fragments"]
 SentenceKind = Literal["statement", "question", "refusal", "greeting", "heading", "code", "row"]
 ClaimVerdict = Literal["supported", "contradicted", "unsupported", "undecided"]
 Confidence = Literal["high", "medium", "low"]
+ReferenceHow = Literal["trace", "exact", "normalised", "similar", "function"]
 DataType = Literal["NUMERIC", "CATEGORICAL", "BOOLEAN"]
 
 PIECE_SEPARATOR = "\n[…]\n"
@@ -113,6 +114,21 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceMatch:
+    """How the reference of a call was found among those that are kept."""
+
+    how: ReferenceHow
+    question: str
+    """The question that the reference was kept for."""
+    source: str
+    """Where it came from: `dataset:NAME`, `file:NAME` or `function`."""
+    similarity: float = 1.0
+    """Of the two questions' words, 0–1; below 1 for `similar` only."""
+    is_mismatch: bool = False
+    """The reference is known not to answer its own question, and is not used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RagCall:
     """One answer of a RAG application, with everything needed to judge it."""
 
@@ -131,6 +147,8 @@ class RagCall:
     """Prompt text not placed yet; only where a passage is `undetermined`."""
     reference: str | None = None
     """A known good answer."""
+    reference_match: ReferenceMatch | None = None
+    """How the reference was found; None: it was recorded with the call, or there is none."""
     reference_passages: tuple[str, ...] = ()
     """Passages that a person says answer the question."""
     relevant_ids: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from ragtrace.cli import (  # noqa: F401 - each registers its commands
     comparing,
     judging,
     planning,
+    referencing,
     reporting,
     review,
     scoring,

@@ -9,19 +9,19 @@ from random import Random
 from typing import Final
 from urllib.parse import urlsplit
 
-from ragtrace.errors import ConfigError, JudgeRefused, JudgeUnavailable
+from ragtrace.errors import ConfigError, JudgeRefused, JudgeReplyInvalid, JudgeUnavailable
 from ragtrace.judge.asking import Asking
 from ragtrace.judge.budget import Bounds, Budget, Usage
 from ragtrace.judge.caching import cache_key, decode, encode
 from ragtrace.judge.client import Address, Endpoint
-from ragtrace.judge.planning import MaskFailedError, TooLongError, estimate_tokens, make_plan
+from ragtrace.judge.planning import MaskFailedError, TooLongError, count_tokens, estimate_tokens, make_plan
 from ragtrace.judge.prompt import is_judge_text
 from ragtrace.judge.protocol import Extra, Findings, Plan, used_passages
 from ragtrace.judge.reviewing import review
 from ragtrace.judge.state import JudgeState
 from ragtrace.judge.timing import Deadline, Pauses
 from ragtrace.masking import Mask
-from ragtrace.model import Claim, JudgedSentence, JudgeInfo, RagCall, Sentence, Verdicts
+from ragtrace.model import Claim, JsonValue, JudgedSentence, JudgeInfo, RagCall, Sentence, Verdicts
 from ragtrace.prompts import digest
 from ragtrace.semconv import (
     ANSWER_RELEVANCY,
@@ -132,6 +132,30 @@ class LlmJudge:
             self._state.put(key, encode(findings, plan), time.time())
         return self._verdicts(plan, findings, usage)
 
+    async def complete(self, system: str, user: str, *, schema: JsonValue) -> str:
+        """Return the reply to a request of another kind than a call's, within the same budget and deadline.
+
+        Raises:
+            JudgeUnavailable: no reply in time.
+            JudgeRefused: the model declined.
+            JudgeReplyInvalid: the request does not fit the model's window.
+            JudgeOverBudget: no tokens are left.
+        """
+        estimate, seconds = count_tokens(system + user) + _TOKENS_A_REPLY, self._settings.judge_deadline_seconds
+        self._budget.reserve(estimate)
+        usage = Usage()
+        try:
+            async with asyncio.timeout(None) as timeout:
+                completion = await self._asking(timeout, usage).send((system, user), schema)
+                return completion.text if completion else ""
+        except TooLongError:
+            raise JudgeReplyInvalid(f"judge {self._endpoint.address}: the request does not fit its window") from None
+        except TimeoutError:
+            raise JudgeUnavailable(f"judge {self._endpoint.address}: no reply within {seconds:g} s") from None
+        finally:
+            self._budget.release(estimate)
+            self._budget.spend(self.model, usage)
+
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector a text, of the model that RAGTRACE_EMBEDDING_MODEL names, all of one length.
 
@@ -158,15 +182,7 @@ class LlmJudge:
         seconds = self._settings.judge_deadline_seconds
         try:
             async with asyncio.timeout(None) as timeout:
-                asking = Asking(
-                    endpoint=self._endpoint,
-                    mode=self._settings.judge_mode,
-                    most_tokens=self._settings.judge_completion_tokens,
-                    window=self._window(),
-                    random=self._random,
-                    deadline=Deadline(seconds, timeout),
-                    usage=usage,
-                )
+                asking = self._asking(timeout, usage)
                 found = await asking.ask(plan)
                 more = await review(asking, plan, embedding_model=self._settings.embedding_model or "")
                 return replace(found, grades=more.grades, relevancy=more.relevancy)
@@ -175,6 +191,17 @@ class LlmJudge:
         finally:
             self._budget.release(estimate)
             self._budget.spend(self.model, usage)
+
+    def _asking(self, timeout: asyncio.Timeout, usage: Usage) -> Asking:
+        return Asking(
+            endpoint=self._endpoint,
+            mode=self._settings.judge_mode,
+            most_tokens=self._settings.judge_completion_tokens,
+            window=self._window(),
+            random=self._random,
+            deadline=Deadline(self._settings.judge_deadline_seconds, timeout),
+            usage=usage,
+        )
 
     def _window(self) -> int:
         return min(

@@ -38,6 +38,27 @@ class DatasetItem:
         return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredItem:
+    """An item as a dataset has it."""
+
+    id: str
+    input: JsonValue
+    expected_output: JsonValue
+    trace_id: str | None
+    """The trace that it was made from."""
+
+
+async def read_items(connection: Connection, dataset: str) -> list[StoredItem]:
+    """Return the items of a dataset that are not archived.
+
+    Raises:
+        BackendRejected: there is no such dataset.
+    """
+    pages = wire.numbered_pages(connection, "read a dataset", _ITEMS, _stored, query={"datasetName": dataset})
+    return [item async for page in pages for item in page]
+
+
 async def ensure_dataset(connection: Connection, name: str) -> None:
     """Create a dataset; one that is there keeps what it has."""
     await connection.post("create a dataset", _DATASETS, json.dumps({"name": name}).encode())
@@ -58,6 +79,15 @@ async def item_ids(connection: Connection, dataset: str) -> frozenset[str]:
 async def add_item(connection: Connection, dataset: str, item: DatasetItem) -> None:
     """Add an item to a dataset that is there."""
     await connection.post("add to a dataset", _ITEMS, item.body(dataset))
+
+
+def _stored(item: JsonObject) -> StoredItem:
+    return StoredItem(
+        id=wire.text(item["id"]),
+        input=item.get("input"),
+        expected_output=item.get("expectedOutput"),
+        trace_id=wire.known(item.get("sourceTraceId")),
+    )
 
 
 def _id(item: JsonObject) -> str:

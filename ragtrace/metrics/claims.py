@@ -87,6 +87,8 @@ def _recall(
     name: str,
     counts_withheld: bool,
 ) -> Result:
+    if call.reference_match and call.reference_match.is_mismatch:
+        return Unscored(name=name, reason="reference_mismatch", detail="the reference does not answer its own question")
     if not (call.reference and call.reference.strip()):
         return Unscored(name=name, reason="no_reference")
     missing = contexts_missing(call)

@@ -19,6 +19,12 @@ def section(language: str, name: str) -> str:
 
 
 @cache
+def reference_check(language: str) -> str:
+    """Return the instructions for checking references; they are no part of a judge's fingerprint."""
+    return (files("ragtrace.prompts") / "references" / f"{language}.md").read_text(encoding="utf-8").strip()
+
+
+@cache
 def digest() -> str:
     """Return a hash of all texts, so that an edit never mixes with old numbers."""
     return sha256("\0".join(map(_file, LANGUAGES)).encode()).hexdigest()

@@ -11,6 +11,7 @@ from ragtrace.judge import Judge, make_judge
 from ragtrace.langfuse import CallQuery, LangfuseApi, open_langfuse
 from ragtrace.metrics.own import OwnMetric
 from ragtrace.otel.evaluation_events import make_events
+from ragtrace.references.opening import open_references
 from ragtrace.sampling.strata import Stratum
 from ragtrace.scorer.config_book import open_config_book
 from ragtrace.scorer.judging import choose_metrics, closing_judge
@@ -102,6 +103,7 @@ def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callab
         concurrency=settings.concurrency,
         is_rescore=request.is_rescore,
         on_change=on_change,
+        references=open_references(settings),
         events=make_events(settings),
     )
 

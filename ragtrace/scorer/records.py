@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ragtrace import __version__
 from ragtrace.extract import json_text
 from ragtrace.langfuse import OutgoingScore, ScoreRecord
-from ragtrace.model import Claim, JsonValue, JudgedSentence, RagCall, Score, Unscored, Verdicts
+from ragtrace.model import Claim, JsonValue, JudgedSentence, RagCall, ReferenceMatch, Score, Unscored, Verdicts
 from ragtrace.scorer.selection import Draw
 from ragtrace.semconv import RAG_OUTCOME
 from ragtrace.text import suspicions
@@ -64,6 +64,8 @@ def make_scores(
         "ragtrace": __version__,
         "judge": describe_judge(verdicts),
     }
+    if call.reference_match:
+        common["reference"] = dict(_reference(call.reference_match))
     if draw.stratum:
         common["stratum"] = draw.stratum
     scores = [r for r in results if isinstance(r, Score) and r.name != RAG_OUTCOME and _is_storable(r)]
@@ -73,6 +75,12 @@ def make_scores(
         mark=_outgoing(call, mark, described, config_id=config_id(mark)),
         outcome=str(mark.value),
     )
+
+
+def _reference(match: ReferenceMatch) -> Mapping[str, JsonValue]:
+    """Say which reference a recall stands on."""
+    asked = match.question[:_LONGEST_CLAIM]
+    return {"how": match.how, "question": asked, "similarity": round(match.similarity, 4), "source": match.source}
 
 
 def _suspicious(call: RagCall) -> dict[str, JsonValue]:

@@ -13,6 +13,7 @@ from ragtrace.langfuse import CallQuery, FetchedBatch, LangfuseApi
 from ragtrace.metrics import rag_outcome
 from ragtrace.model import RagCall, Score, Unscored
 from ragtrace.otel.evaluation_events import EvaluationEvents
+from ragtrace.references import ReferenceBook
 from ragtrace.scorer.config_book import ConfigBook
 from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_call, untraced
 from ragtrace.scorer.moments import utc_now
@@ -53,6 +54,8 @@ class ScoringOptions:
     """Called with each call that is pending, and why."""
     put_off: Callable[[Iterable[CallKey]], set[CallKey]] = lambda keys: set()
     """Returns those of some calls that are not tried now."""
+    references: ReferenceBook | None = None
+    """Known good answers for calls that were recorded without one."""
     events: EvaluationEvents | None = None
     """Takes scores as OTel events, too."""
     on_judged: Callable[[float], None] = lambda seconds: None
@@ -199,6 +202,8 @@ class _Run:
     async def _score(self, row: ObservationRow) -> bool:
         """Judge one call and put its scores into the outbox; true when that is accounted for."""
         call = self._read_call(row)
+        if self._options.references:
+            call = self._options.references.complete(call)
         if is_own_call(call):
             self._tally.own_traffic += 1
             self._tally.sampled -= 1
