@@ -7,11 +7,13 @@ from ragtrace.errors import ConfigError
 from ragtrace.judge.llm import LlmJudge
 from ragtrace.judge.reference_check import Fit, check_references
 from ragtrace.langfuse import open_langfuse
-from ragtrace.langfuse.datasets import StoredItem, read_items
+from ragtrace.langfuse.datasets import StoredItem, dataset_ids, read_items
 from ragtrace.model import JsonValue
 from ragtrace.references.book import ReferenceBook
 from ragtrace.references.rows import ReferenceRow, read_file, read_row, replace_source, update
 from ragtrace.settings import Settings
+
+_MOST_NAMES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +38,14 @@ async def sync_dataset(settings: Settings, dataset: str) -> Kept:
     """Take over the items of a Langfuse dataset, in place of those that came from it before.
 
     Raises:
-        ConfigError: Langfuse is not named, or the file of references is wrong.
-        BackendError: Langfuse could not be read, or has no such dataset.
+        ConfigError: Langfuse is not named or has no such dataset, or the file of references is wrong.
+        BackendError: Langfuse could not be read.
     """
     async with open_langfuse(settings) as api:
+        known = await dataset_ids(api.connection)
+        if dataset not in known:
+            names = ", ".join(map(repr, sorted(known)[:_MOST_NAMES])) or "none"
+            raise ConfigError(f"there is no dataset {dataset!r} in this project; there are: {names}")
         items = await read_items(api.connection, dataset)
     source = f"dataset:{dataset}"
     rows = [row for item in items if (row := _row(item, source)) is not None]
