@@ -107,9 +107,10 @@ def _estimate(
     if len(clusters) < 2 or not among:
         return None
     inside = [sum(measure.within(unit) / (len(unit) - 1) for unit in cluster) for cluster in clusters]
-    observed, expected = sum(inside) / n, among / (n * (n - 1))
+    within = sum(inside)
+    observed, expected = within / n, among / (n * (n - 1))
     without = [
-        _ratio(sum(inside) - own, among - 2 * shared + measure.within(cluster), n=n - len(cluster))
+        _ratio(within - own, among - 2 * shared + measure.within(cluster), n=n - len(cluster))
         for cluster, own, shared in zip(values, inside, to_all, strict=True)
     ]
     centre = fmean(without)

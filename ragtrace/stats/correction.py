@@ -13,8 +13,9 @@ NotCorrected = Literal["no_audit", "other_judge", "other_language", "audit_too_s
 
 _FEW_DISAGREEMENTS: Final = 20
 """Audited calls on which judge and person must differ before their difference alone tells how uncertain it is."""
-_FEW_EVENTS: Final = 10
-"""Effective audited calls on the rarer side of a share below which more caution is needed."""
+_FEW_EVENTS: Final = 5
+_FEW_AUDITED: Final = 100
+"""Effective audited calls on the rarer side of a share, and in all, below which more caution is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,5 +190,5 @@ def _unseen_variance(audited: Sequence[AuditedCall], human: Estimate) -> float:
     if sum(call.human_score != call.judge_score for call in audited) >= _FEW_DISAGREEMENTS or human.value is None:
         return 0.0
     events = human.effective_n * min(human.value, 1 - human.value)
-    pseudo_errors = 1.0 if events < _FEW_EVENTS else 0.5
+    pseudo_errors = 1.0 if events < _FEW_EVENTS or human.effective_n < _FEW_AUDITED else 0.5
     return (pseudo_errors / human.effective_n) ** 2

@@ -59,6 +59,16 @@ def _ends(found: stats.Estimate) -> Interval:
     return None if found.low is None or found.high is None else (found.low, found.high)
 
 
+def _rate(above: np.ndarray, below: np.ndarray, axis: int = 0) -> np.ndarray:
+    return above.sum(axis) / below.sum(axis)
+
+
+def _bootstrap(above: np.ndarray, below: np.ndarray) -> Interval:
+    """Return scipy's interval of a ratio of sums, by percentiles."""
+    resampled = oracle.bootstrap((above, below), _rate, paired=True, n_resamples=500, method="percentile", rng=0)
+    return tuple(resampled.confidence_interval)
+
+
 def _plain(name: str, n: int, rate: float, *, most: float = 1.0) -> World:
     def draw(rng: Generator) -> Drawn:
         values = (rng.random(n) < rate).astype(float)
@@ -75,7 +85,8 @@ def _skewed(n: int, rate: float, *, most: float = 1.0) -> World:
     def draw(rng: Generator) -> Drawn:
         probabilities = np.where(rng.random(n) < 0.3, 1.0, 0.1)
         values = (rng.random(n) < rate).astype(float)
-        return _ends(stats.mean(values.tolist(), probabilities.tolist())), None
+        found = stats.mean(values.tolist(), probabilities.tolist())
+        return _ends(found), lambda: _bootstrap(values / probabilities, 1 / probabilities)
 
     return World(name=f"mean, skewed weights: {n} calls, rate {rate:g}", truth=rate, draw=draw, most=most)
 
@@ -88,7 +99,9 @@ def _stratified(n: int, *, most: float = 1.0) -> World:
         values = rng.random(n) < np.where(is_suspect, 0.5, 0.1)
         probabilities = np.where(is_suspect, 1.0, 0.25)
         judged = rng.random(n) < probabilities
-        return _ends(stats.mean(values[judged].astype(float).tolist(), probabilities[judged].tolist())), None
+        values, probabilities = values[judged].astype(float), probabilities[judged]
+        found = stats.mean(values.tolist(), probabilities.tolist())
+        return _ends(found), lambda: _bootstrap(values / probabilities, 1 / probabilities)
 
     return World(name=f"mean, bad calls judged more often: {n} calls", truth=0.18, draw=draw, most=most)
 
@@ -98,9 +111,7 @@ def _graded(n: int, *, most: float = 1.0) -> World:
 
     def draw(rng: Generator) -> Drawn:
         values = np.where(rng.random(n) < 0.8, 1.0, rng.random(n))
-        return _ends(stats.mean(values.tolist())), lambda: tuple(
-            oracle.bootstrap((values,), np.mean, n_resamples=500, rng=0).confidence_interval
-        )
+        return _ends(stats.mean(values.tolist())), lambda: _bootstrap(values, np.ones(n))
 
     return World(name=f"mean, graded: {n} calls", truth=0.9, draw=draw, most=most)
 
@@ -112,13 +123,10 @@ def _repeated(n: int, *, most: float = 1.0) -> World:
         rates = np.repeat(rng.beta(0.6, 2.4, n // 4), 4)
         values = (rng.random(len(rates)) < rates).astype(float)
         traces = np.repeat(np.arange(n // 4), 4)
-        return _ends(stats.mean(values.tolist(), clusters=traces.tolist())), None
+        found = stats.mean(values.tolist(), clusters=traces.tolist())
+        return _ends(found), lambda: _bootstrap(values.reshape(-1, 4).sum(1), np.full(n // 4, 4.0))
 
     return World(name=f"mean, four calls a trace: {n} calls", truth=0.2, draw=draw, most=most)
-
-
-def _rate(above: np.ndarray, below: np.ndarray, axis: int = 0) -> np.ndarray:
-    return above.sum(axis) / below.sum(axis)
 
 
 def _sentences(n: int, a: float, b: float, *, most: float = 1.0) -> World:
@@ -127,9 +135,7 @@ def _sentences(n: int, a: float, b: float, *, most: float = 1.0) -> World:
     def draw(rng: Generator) -> Drawn:
         counts = rng.integers(1, 12, n)
         wrong = rng.binomial(counts, rng.beta(a, b, n))
-        return _ends(stats.ratio(wrong.tolist(), counts.tolist())), lambda: tuple(
-            oracle.bootstrap((wrong, counts), _rate, paired=True, n_resamples=500, rng=0).confidence_interval
-        )
+        return _ends(stats.ratio(wrong.tolist(), counts.tolist())), lambda: _bootstrap(wrong, counts)
 
     icc = 1 / (a + b + 1)
     return World(name=f"ratio: {n} calls, ICC {icc:.2f}", truth=a / (a + b), draw=draw, most=most)
@@ -137,17 +143,19 @@ def _sentences(n: int, a: float, b: float, *, most: float = 1.0) -> World:
 
 def _independent(n: int, rate: float, other_rate: float) -> World:
     def draw(rng: Generator) -> Drawn:
-        one, other = (stats.mean((rng.random(n) < share).astype(float).tolist()) for share in (rate, other_rate))
-        return _ends(stats.difference(one, other)), None
+        one, other = ((rng.random(n) < share).astype(float) for share in (rate, other_rate))
+        found = stats.difference(stats.mean(one.tolist()), stats.mean(other.tolist()))
+        return _ends(found), lambda: tuple(oracle.ttest_ind(one, other, equal_var=False).confidence_interval())
 
     return World(name=f"difference: {n} and {n} calls, {rate:g} − {other_rate:g}", truth=rate - other_rate, draw=draw)
 
 
 def _paired(n: int, changed: float, *, most: float = 1.0) -> World:
     def draw(rng: Generator) -> Drawn:
-        before = rng.random(n) < 0.2
-        after = np.where(rng.random(n) < changed, rng.random(n) < 0.5, before)
-        return _ends(stats.paired_difference(before.astype(float).tolist(), after.astype(float).tolist())), None
+        before = (rng.random(n) < 0.2).astype(float)
+        after = np.where(rng.random(n) < changed, rng.random(n) < 0.5, before).astype(float)
+        found = stats.paired_difference(before.tolist(), after.tolist())
+        return _ends(found), lambda: tuple(oracle.ttest_rel(after, before).confidence_interval())
 
     return World(
         name=f"paired difference: {n} calls, {changed:.0%} drawn anew", truth=0.3 * changed, draw=draw, most=most
@@ -175,14 +183,57 @@ def _corrected(audited: int, rate: float, *, sensitivity: float, specificity: fl
     return World(name=name, truth=rate, draw=draw, most=most)
 
 
+def _audited_window(*, most: float) -> World:
+    """Suspect calls are judged, and shown to people, more often; every audited call is of the window."""
+
+    def draw(rng: Generator) -> Drawn:
+        is_suspect = rng.random(800) < 0.2
+        is_wrong = rng.random(800) < np.where(is_suspect, 0.5, 0.1)
+        seen = np.where(is_wrong, rng.random(800) < 0.85, rng.random(800) < 0.1).astype(float)
+        judging, showing = np.where(is_suspect, 1.0, 0.5), np.where(is_suspect, 0.6, 0.4)
+        judged = np.flatnonzero(rng.random(800) < judging).tolist()
+        shown = [number for number in judged if rng.random() < showing[number]]
+        audited = tuple(
+            AuditedCall(
+                trace_id=f"{number}",
+                human_score=float(is_wrong[number]),
+                judge_score=seen[number],
+                probability=judging[number] * showing[number],
+            )
+            for number in shown
+        )
+        found = corrected_mean(
+            [JudgedCall(trace_id=f"{n}", judge_score=seen[n], probability=judging[n]) for n in judged],
+            Audit(judge_fingerprint="j", language="en", calls=audited),
+            judge_fingerprint="j",
+            language="en",
+        )
+        return _ends(found.corrected) if found.corrected else None, lambda: _ends(found.human) if found.human else None
+
+    return World(
+        name="PPI++: audited out of a weighted window (beside: people alone)", truth=0.18, draw=draw, most=most
+    )
+
+
+def _two_run_alpha(one: np.ndarray, other: np.ndarray, axis: int = -1) -> np.ndarray:
+    expected = 2 * np.concatenate((one, other), axis).var(axis, ddof=1)
+    return 1 - ((one - other) ** 2).mean(axis) / expected
+
+
+def _bootstrap_alpha(one: np.ndarray, other: np.ndarray) -> Interval:
+    """Return the usual interval of alpha, scipy's percentiles over resampled units."""
+    resampled = oracle.bootstrap((one, other), _two_run_alpha, paired=True, n_resamples=500, method="percentile", rng=0)
+    return tuple(resampled.confidence_interval)
+
+
 def _verdicts(n: int, flip: float) -> World:
     """Two runs of a judge; a share of the verdicts is drawn anew in each."""
 
     def draw(rng: Generator) -> Drawn:
         truth = rng.random(n) < 0.3
-        runs = [np.where(rng.random(n) < flip, rng.random(n) < 0.3, truth) for _ in range(2)]
+        runs = [np.where(rng.random(n) < flip, rng.random(n) < 0.3, truth).astype(float) for _ in range(2)]
         found = alpha_of_categories(list(zip(*(run.tolist() for run in runs), strict=True)))
-        return (found.low, found.high) if found else None, None
+        return (found.low, found.high) if found else None, lambda: _bootstrap_alpha(*runs)
 
     return World(name=f"alpha of verdicts: {n} units, {flip:.0%} drawn anew", truth=(1 - flip) ** 2, draw=draw)
 
@@ -192,7 +243,7 @@ def _shares(n: int, noise: float) -> World:
         truth = rng.normal(size=n)
         runs = [truth + rng.normal(scale=noise, size=n) for _ in range(2)]
         found = alpha_of_numbers(list(zip(*(run.tolist() for run in runs), strict=True)))
-        return (found.low, found.high) if found else None, None
+        return (found.low, found.high) if found else None, lambda: _bootstrap_alpha(*runs)
 
     return World(name=f"alpha of numbers: {n} units, noise {noise:g}", truth=1 / (1 + noise**2), draw=draw)
 
@@ -201,7 +252,8 @@ def _ranks(n: int, correlation: float) -> World:
     def draw(rng: Generator) -> Drawn:
         one, other = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], n).T
         found = spearman(one.tolist(), other.tolist())
-        return (found.low, found.high) if found else None, None
+        ranks = oracle.rankdata([one, other], axis=1)
+        return (found.low, found.high) if found else None, lambda: tuple(oracle.pearsonr(*ranks).confidence_interval())
 
     truth = 6 / np.pi * np.arcsin(correlation / 2)
     return World(name=f"Spearman: {n} pairs, {truth:.2f}", truth=float(truth), draw=draw)
@@ -261,7 +313,8 @@ WORLDS = (
     _corrected(100, 0.2, sensitivity=0.85, specificity=0.9, most=SYMMETRIC),
     _corrected(100, 0.2, sensitivity=0.6, specificity=0.7, most=SYMMETRIC),
     _corrected(300, 0.1, sensitivity=0.85, specificity=0.9, most=SYMMETRIC),
-    _corrected(100, 0.05, sensitivity=0.85, specificity=0.9),
+    _corrected(100, 0.05, sensitivity=0.85, specificity=0.9, most=SYMMETRIC),
+    _audited_window(most=SYMMETRIC),
     _corrected(30, 0.2, sensitivity=0.85, specificity=0.9),
     _verdicts(60, 0.1),
     _verdicts(200, 0.3),
