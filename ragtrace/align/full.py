@@ -9,13 +9,16 @@ from ragtrace.align.quick import PART_SEPARATOR
 from ragtrace.align.segments import join
 from ragtrace.align.sharing import share_out
 from ragtrace.align.skeleton import Skeleton, has_letters
-from ragtrace.align.spans import Stretch, merged, prompt_order, unknown
-from ragtrace.align.transformed import told
+from ragtrace.align.spans import Stretch, beside, merged, prompt_order, unknown
+from ragtrace.align.transformed import is_retold, told
 from ragtrace.align.units import Search, Unit
 from ragtrace.model import Delivery, Passage, PassageDelivery, TextSpan
 
 _LITTLE, _FEW = 0.3, 80
 """Share and characters below which what was found of a passage may be words that its summary kept."""
+
+_HALF = 0.5
+"""Share below which what was found may be clauses that a summary or translation kept."""
 
 
 def full(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
@@ -72,14 +75,19 @@ def _is_little(delivery: PassageDelivery) -> bool:
 
 
 def _rewritten(results: Sequence[_Result], prompt: str) -> set[int]:
-    """Return which passages, of which little or nothing was found, reached the prompt in other words."""
-    missing = [
-        n for n, one in enumerate(results) if _is_little(one.delivery) and has_letters(one.delivery.passage.text)
-    ]
-    if not missing:
+    """Return which passages reached the prompt in other words, even if some of their own are among these."""
+    found = [one.delivery for one in results]
+    missing = [n for n, one in enumerate(found) if _is_little(one) and has_letters(one.passage.text)]
+    pieces = [n for n, one in enumerate(found) if one.status == "partial" and one.coverage < _HALF and n not in missing]
+    if not missing and not pieces:
         return set()
-    known = merged(stretch for one in results for stretch in one.explained)
-    unexplained = [prompt[start:end] for start, end in unknown(prompt, known)]
-    passages = [one.delivery.passage.text for one in results]
-    answers = told([passages[n] for n in missing], unexplained, passages=passages)
-    return {n for n, is_told in zip(missing, answers, strict=True) if is_told}
+    unexplained = unknown(prompt, merged(stretch for one in results for stretch in one.explained))
+    passages = [one.passage.text for one in found]
+    answers = told([passages[n] for n in missing], [prompt[start:end] for start, end in unexplained], passages=passages)
+    rewritten = {n for n, is_told in zip(missing, answers, strict=True) if is_told}
+    rewritten.update(
+        n
+        for n in pieces
+        if is_retold(passages[n], beside(found[n].spans, unexplained, prompt), received=found[n].received_text)
+    )
+    return rewritten

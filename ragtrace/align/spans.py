@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from ragtrace.align.skeleton import has_letters
-from ragtrace.model import PassageDelivery
+from ragtrace.model import PassageDelivery, TextSpan
 
 Stretch = tuple[int, int]
 """Start and end, exclusive."""
@@ -53,3 +53,20 @@ def prompt_order(passages: Sequence[PassageDelivery]) -> tuple[int, ...]:
     """Return the indexes of received passages by their first place in the prompt."""
     firsts = [(min(span.prompt_start for span in p.spans), i) for i, p in enumerate(passages) if p.spans]
     return tuple(i for _, i in sorted(firsts))
+
+
+def beside(spans: Iterable[TextSpan], stretches: Sequence[Stretch], prompt: str) -> str:
+    """Return what of the sorted, disjoint `stretches` stands on the lines of `spans`."""
+    lines = merged((prompt.rfind("\n", 0, span.prompt_start) + 1, _line_end(prompt, span.prompt_end)) for span in spans)
+    pieces = []
+    for first, last in lines:
+        at = max(0, bisect_right(stretches, (first, first)) - 1)
+        while at < len(stretches) and stretches[at][0] < last:
+            pieces.append(prompt[max(stretches[at][0], first) : min(stretches[at][1], last)])
+            at += 1
+    return " ".join(pieces)
+
+
+def _line_end(prompt: str, offset: int) -> int:
+    end = prompt.find("\n", offset)
+    return len(prompt) if end < 0 else end

@@ -23,7 +23,7 @@ _SMALL_WORD, _SAME_LANGUAGE = 3, 0.35
 _NUMBERS, _NUMBER_SHARE = 2.0, 0.6
 """Numbers of a paragraph, and their share, that come from the passage where it is a translation."""
 _WEAK = re.compile(r"\d\d|(?:19|20)\d\d")
-"""Numbers that count half: 12 and 24 are everywhere, and so are years."""
+"""Numbers that count half, and prove nothing alone: 12 and 24 are everywhere, and so are years."""
 _FEW, _RATIO = 3, 0.15
 """With so few passages, a paragraph of this size in another script can only be the translation of the missing one."""
 _LOOKED_AT, _COMPARED = 4_000, 12
@@ -58,6 +58,16 @@ def told(texts: Sequence[str], unexplained: Sequence[str], *, passages: Sequence
     if len(texts) == 1 and len(passages) <= _FEW:
         return [found[0] or any(_fits(paragraph, contents[0]) for paragraph in paragraphs)]
     return found
+
+
+def is_retold(text: str, beside: str, *, received: str) -> bool:
+    """Tell whether what stands `beside` the received parts of `text` tells the rest of it, and more than these."""
+    if count_letters(beside) < max(_LARGE, count_letters(received)):
+        return False
+    told, source = _content(beside), _content(text)
+    shared = len(told.words & source.words)
+    # Beside its own clauses, fewer words say enough.
+    return shared >= max(_WORDS, _MANY_WORDS * len(told.words)) or _is_from(told, source, frozenset())
 
 
 def _paragraphs(unexplained: Sequence[str]) -> Iterator[str]:
@@ -125,8 +135,8 @@ def _has_same_facts(paragraph: _Content, content: _Content) -> bool:
 
 def _are_from(told: frozenset[str], source: frozenset[str], *, enough: float) -> bool:
     shared = told & source
-    weight = sum(0.5 if _WEAK.fullmatch(token) else 1 for token in shared)
-    return weight >= enough and len(shared) >= _NUMBER_SHARE * len(told)
+    strong = sum(not _WEAK.fullmatch(token) for token in shared)
+    return strong > 0 and (strong + len(shared)) / 2 >= enough and len(shared) >= _NUMBER_SHARE * len(told)
 
 
 def _fits(paragraph: _Content, content: _Content) -> bool:

@@ -163,3 +163,75 @@ def test_a_word_cut_off_the_end_was_not_received():
         [placed] = place(_passages(passage), [f"[1] {passage.removesuffix(' 15 April.')}\n\nWhy?"]).passages
 
         assert (placed.status, placed.kind, placed.withheld_text) == ("partial", "head", " 15 April.")
+
+
+def _numbered(text: str) -> str:
+    return "\n".join(f"{n}: {line}" for n, line in enumerate(text.splitlines(), 1))
+
+
+def _function(n: int) -> str:
+    columns = "\n".join(f"    value_{i} = row.column_{i} + {i * 3}" for i in range(6))
+    return (
+        f"def get_{n}(session):\n    row = session.execute(select(Table{n})).one()\n{columns}\n    return value_{n % 6}"
+    )
+
+
+def test_numbered_lines_of_code_are_found():
+    """Functions that differ by a number only are told apart, even with numbers before their lines."""
+    functions = [_function(n) for n in range(40)]
+
+    delivery = full(_passages(*functions), ["\n\n".join(map(_numbered, functions[::2]))])
+
+    assert _labels(delivery) == ["full", "absent"] * 20
+
+
+def test_short_lines_at_the_edges_are_found_behind_their_numbers():
+    """The first and last words of a passage are found where a line number stands before them."""
+    passage = f"it.\n  So\n{OTHER}\nIs\n  all."
+
+    delivery = full(_passages(passage), [_numbered(f"Question: why?\n{passage}\nAnswer:")])
+
+    assert _labels(delivery) == ["full"]
+    assert delivery.passages[0].spans[0].prompt_start == 21
+
+
+def test_a_masked_word_at_an_edge_was_received():
+    """A passage of which the first or last word is masked is full; a word behind the mask that is missing is not."""
+    masked = OTHER.replace("Every", "[REDACTED]").replace("form.", "█████.")
+
+    assert _labels(full(_passages(OTHER), [f"[1] {masked}\n\n[2] {TEXT}"])) == ["full"]
+    assert _labels(full(_passages(f"{OTHER} Always."), [f"[1] {masked}\n\n[2] {TEXT}"])) == ["head"]
+
+
+def test_the_next_passage_does_not_lend_its_letters():
+    """A last word that was cut off is withheld, even if the text behind the cut has its letters."""
+    for behind in ("[2] Holidays are paid.", "2. Holidays are paid.", "[2] Days are paid."):
+        [placed] = full(_passages(f"{OTHER} It takes 30 days"), [f"{OTHER} It takes 30\n\n{behind}"]).passages
+
+        assert (placed.kind, placed.withheld_text) == ("head", " days"), behind
+
+
+def test_one_place_is_not_received_twice():
+    """A table that repeats itself is received as far as the prompt has it."""
+    rows = "\n".join(" ".join("01"[(n * n + i * n) % 7 % 2] + ".000e+00" for i in range(8)) for n in range(60))
+
+    [placed] = full(_passages(rows), [f"Numbers:\n{rows[: len(rows) // 2]}"]).passages
+
+    assert placed.status == "partial"
+    assert placed.coverage < 0.6
+
+
+def test_tables_of_numbers_are_found():
+    """A table without any letter is placed like other text."""
+    table = "\n".join(" ".join(str((n * 7919 + i * i * 104729) % 9973) for i in range(8)) for n in range(60))
+
+    cut = full(_passages(table), [_numbered(table[: len(table) // 2])]).passages[0]
+
+    assert (cut.kind, round(cut.coverage, 1)) == ("head", 0.5)
+
+
+def test_edges_keep_what_markup_hid():
+    """A passage that begins with a link is full where the template kept only the link's text."""
+    passage = f"[Leave](https://handbook.example/people/leave-of-absence)\nis this: {OTHER}"
+
+    assert _labels(full(_passages(passage), [f"Leave\nis this: {OTHER}"])) == ["full"]

@@ -136,3 +136,14 @@ def test_large_mixed_prompts_are_searched_by_an_index():
     delivery = quick(_passages(*chinese, *english), ["\n".join([*reversed(english), *reversed(chinese)])])
 
     assert set(_labels(delivery)) <= {"full", "undetermined"}
+
+
+def test_tables_are_found_among_prose_in_large_prompts():
+    """A table without the letters by which a large prompt is indexed is searched for, as long as there are few."""
+    prose = [" ".join(f"{LEAVE[i:]}{n * 7 + i}" for i in range(0, 40, 10)) for n in range(60)]
+    tables = ["\n".join(f"| {n + i} | {i * i * n} | -- |" for i in range(120)) for n in range(3, 15)]
+
+    delivery = quick(_passages(*tables, *prose), ["\n\n".join([*tables[:6], *prose])])
+
+    assert set(_labels(delivery)[:6]) == {"full"}
+    assert set(_labels(delivery)[6:12]) <= {"absent", "undetermined"}

@@ -47,6 +47,50 @@ def test_the_one_missing_passage_is_the_one_in_another_script():
     assert _placed(CHINESE, HERON, LEAVE, HERON[::-1]) == ["absent", "full", "absent"]
 
 
+def test_kept_clauses_do_not_hide_a_retelling():
+    """A summary or translation that kept clauses word by word is transformed: what it tells has no other origin."""
+    summary = (
+        "The Heron 4 is a weather station which measures temperature, rain and wind every second. The warranty covers "
+        "36 months for sensors and 24 months for batteries, starting at the date of the invoice; for calibration the "
+        "customer pays 180 pounds to the laboratory in Bristol, within ten days of work, and one battery is enough for "
+        "14 months at minus twenty degrees."
+    )
+    translation = GERMAN.replace(
+        "Die Garantie beträgt 36 Monate für Sensoren und 24 Monate für Akkus",
+        '"The warranty covers 36 months for sensors and 24 months for batteries"',
+    )
+
+    assert _placed(summary, HERON, LEAVE) == ["transformed", "full"]
+    assert _placed(translation, HERON, LEAVE) == ["transformed", "full"]
+
+
+def test_an_extract_beside_other_text_is_partial():
+    """A sentence of a passage stays received, whatever stands on the lines around it."""
+    extract = "The warranty covers 36 months for sensors and 24 months for batteries, counted from the invoice date."
+    foreign = "The archive in Gera closed in 1998 and its 412 boxes were moved to Weimar, where they can be read."
+
+    assert _placed(extract, HERON, LEAVE) == ["partial", "full"]
+    assert _placed(f"{extract}\n{foreign}", HERON, LEAVE) == ["partial", "full"]
+    assert _placed(f"{extract} {foreign}", HERON, LEAVE) == ["partial", "full"]
+
+
+def test_what_a_summary_kept_word_by_word_is_no_receipt():
+    """A few words of a passage inside another text do not make it received."""
+    told = "In short: it says that the warranty covers 36 months for some parts, and who knows what for the others."
+
+    assert _placed(told, HERON, LEAVE) == ["absent", "full"]
+
+
+def test_years_in_common_are_no_translation():
+    """A foreign text with two years and a few small numbers of a dropped passage is not its translation."""
+    foreign = (
+        "Архив закрылся в 2007 году, а в 2012 году двенадцать ящиков, 24 папки и 36 карт были перевезены в Москву. "
+    )
+    dropped = LEAVE.replace("28 days", "24 days, since 2007, and since 2012 for 36 hours a week,")
+
+    assert _placed(foreign * 2, HERON, LEAVE, dropped, HERON[::-1]) == ["absent", "full", "absent", "absent"]
+
+
 def test_instructions_and_other_texts_are_no_summary():
     """Long instructions, or a text about something else, leave a dropped passage absent."""
     foreign = "The archive in Gera closed in 1998 and its 412 boxes were moved to Weimar, where they can be read. " * 3
