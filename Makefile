@@ -6,7 +6,7 @@ DATA ?=
 JUDGE ?=
 MODEL ?=
 
-.PHONY: demo test check format bench bench-capture bench-align bench-judge bench-scorer bench-report agreement seeds soak test-examples screens clean help
+.PHONY: demo test check format docs bench bench-capture bench-align bench-judge bench-scorer bench-report agreement seeds soak test-examples screens clean help
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,9 @@ soak: $(STAMP)  ## Slow checks: many runs, leaks, kills and restarts.
 
 test-examples: $(STAMP)  ## Run every example.
 	@$(BIN)/python -m pytest -q tests/test_examples.py
+
+docs: $(STAMP)  ## Build the documentation into site/; a warning is an error.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 screens: $(STAMP)  ## Take docs/screens/*.png with Chromium.
 	@$(BIN)/python benchmarks/screens.py
