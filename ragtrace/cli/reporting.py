@@ -42,7 +42,8 @@ def report(
     with Console(stderr=True).status("reading calls and scores"):
         found = asyncio.run(command.read_report(load_settings(), window))
     if html:
-        command.write_page(found, html)
+        with extra("report"):
+            command.write_page(found, html)
         typer.echo(f"report: {html}", err=True)
     if csv:
         command.write_table(found, csv)

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from ragtrace import __version__
 from ragtrace.extract import json_text
-from ragtrace.report import chart, words
+from ragtrace.report import words
 from ragtrace.report.choosing import Choice
 from ragtrace.report.content import Choices, Report, ShownCall, Trend
 
@@ -94,6 +94,9 @@ def _environment() -> Environment:
 
 
 def _chart(trend: Trend) -> Markup:
+    # matplotlib takes a second to import; terminals and pages without a trend do not need it.
+    from ragtrace.report import chart
+
     # Drawn by us from numbers and our own words: no user text is in it.
     return Markup(chart.draw(trend))
 
