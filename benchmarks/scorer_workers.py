@@ -8,6 +8,7 @@ share Redis only.
 
 import asyncio
 import multiprocessing
+import resource
 import shutil
 import socket
 import subprocess
@@ -29,7 +30,7 @@ from ragtrace.scorer.distributed import Channel, Coordinator, Workplace, employ,
 from ragtrace.scorer.follow import Lookback
 from ragtrace.scorer.shared_state import SharedState, connect
 
-CALLS = 1_600
+CALLS = 2_048
 IN_FLIGHT = 8
 JUDGE_SECONDS = 0.2
 REQUEST_SECONDS = 0.02
@@ -96,7 +97,7 @@ async def work(url: str, ready: Barrier) -> None:
                 api=langfuse,
                 judge=SlowJudge(),
                 open_state=lambda: SharedState(client, project=PROJECT),
-                options=ScoringOptions(concurrency=IN_FLIGHT),
+                options=ScoringOptions(concurrency=IN_FLIGHT, now=lambda: START),
                 on_task=count,
             )
             employ(way, place)
@@ -130,7 +131,21 @@ def running_redis() -> Iterator[str]:
             process.wait()
 
 
-def calls_a_second(workers: int) -> float:
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What a number of workers did."""
+
+    calls_a_second: float
+    cpu_seconds_a_call: float
+    """Of the workers, their start included."""
+
+
+def _cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(workers: int) -> Figures:
     """Return how fast so many workers score what was handed out before they begin."""
     with running_redis() as url:
         for _ in range(100):
@@ -146,6 +161,7 @@ def calls_a_second(workers: int) -> float:
         for process in processes:
             process.start()
         ready.wait()
+        cpu = _cpu_of_children()
         started = time.monotonic()
         with connect(url) as client:
             while int(client.get("done") or 0) < CALLS:
@@ -153,15 +169,16 @@ def calls_a_second(workers: int) -> float:
         seconds = time.monotonic() - started
         for process in processes:
             process.join()
-    return CALLS / seconds
+    return Figures(calls_a_second=CALLS / seconds, cpu_seconds_a_call=(_cpu_of_children() - cpu) / CALLS)
 
 
 def main() -> None:
     """Print the figures."""
-    one, four = calls_a_second(1), calls_a_second(4)
+    one, four = measure(1), measure(4)
     print(
-        f"workers, judge of {JUDGE_SECONDS * 1000:.0f} ms, {IN_FLIGHT} in flight each: 1 worker {one:.0f} calls/s, "
-        f"4 workers {four:.0f} calls/s, {four / one:.2f} x"
+        f"workers, judge of {JUDGE_SECONDS * 1000:.0f} ms, {IN_FLIGHT} in flight each: 1 worker "
+        f"{one.calls_a_second:.0f} calls/s, 4 workers {four.calls_a_second:.0f} calls/s, "
+        f"{four.calls_a_second / one.calls_a_second:.2f} x; {four.cpu_seconds_a_call * 1000:.1f} ms CPU a call"
     )
 
 

@@ -28,6 +28,7 @@ from ragtrace.langfuse import CallQuery, LangfuseApi
 from ragtrace.scorer.follow import Follower, Lookback, Pass
 from ragtrace.scorer.read_back import ReadBack
 from ragtrace.scorer.reading import CallReader, key_of
+from ragtrace.scorer.sender import Sender
 from ragtrace.scorer.shared_state import RECONNECTS, RECONNECTS_AFTER
 from ragtrace.scorer.slots import thinned
 from ragtrace.scorer.state import CallKey, Retry, StateFile
@@ -202,8 +203,6 @@ async def _work(place: Workplace, calls: Sequence[Retry]) -> bool:
     with place.open_state() as state:
         known = state.known(call.key for call in calls)
         left = [call for call in calls if call.key not in known or place.options.is_rescore]
-        if not left:
-            return True
 
         def postpone(row: ObservationRow, reason: str) -> None:
             state.postpone(key_of(row), started_at=row.start_time, reason=reason, now=place.options.now())
@@ -213,7 +212,11 @@ async def _work(place: Workplace, calls: Sequence[Retry]) -> bool:
 
         try:
             options = replace(place.options, postpone=postpone, on_written=note_written)
-            await score_again(place.api, place.judge, state, retries=left, options=options, tally=tally)
+            if left:
+                await score_again(place.api, place.judge, state, retries=left, options=options, tally=tally)
+            else:
+                # Without Redis the outbox outlives a task, and may hold what an earlier one could not write.
+                await Sender(place.api, state, on_written=note_written).flush(tally)
             await place.read_back.check(place.api, now=place.options.now(), tally=tally)
         except BackendError as exc:
             error = exc
