@@ -154,6 +154,17 @@ def test_every_page_is_in_the_navigation():
     assert listed == {page.name for page in ROOT.glob("docs/*.md")}
 
 
+def test_shapes_in_the_readme_are_those_that_ran():
+    """The README shows rows of the table that a test writes from runs."""
+    rows = [
+        re.findall(r"^\|.*\|$", (ROOT / name).read_text(), re.MULTILINE) for name in ("README.md", "docs/shapes.md")
+    ]
+    shown = [row for row in rows[0] if row.count(" | ") == 4]
+
+    assert len(shown) > 10
+    assert [row for row in shown if row not in rows[1]] == []
+
+
 def test_links_between_pages_hold():
     """Links to files of the repository lead somewhere."""
     links = [(page, target) for page in PAGES for target in _LINK.findall(page.read_text(encoding="utf-8"))]
