@@ -4,8 +4,10 @@ from ragtrace.align.marks import Marks
 
 _KEY = 24
 """Characters from a place on that are looked up."""
-_LOOKED_UP, _LOOKED_AT = 8, 3000
-"""Places, and characters, at an end of a text that are looked up."""
+_LOOKED_UP, _ENOUGH = 8, 4
+"""Places at an end of a text that are looked up at most; with fewer than enough, more of it is looked at."""
+_LOOKED_AT = 800, 3000
+"""Characters at an end of a text that are looked at first, and then."""
 _SEARCHES = 8
 """Texts without places that the whole prompt is searched for at most."""
 _SAMPLES, _SAMPLE = 16, 512
@@ -31,14 +33,16 @@ class PieceIndex:
 
     def guesses(self, text: str, *, at_end: bool) -> list[int]:
         """Return where `text` would begin in the prompt, judged by keys near its beginning or end."""
-        start = max(0, len(text) - _LOOKED_AT) if at_end else 0
-        places = self._marks.places(text[start : start + _LOOKED_AT])
-        if not places:
-            return self._searched(text, at_end=at_end)
-        wanted = places[-_LOOKED_UP:] if at_end else places[:_LOOKED_UP]
-        keys = ((start + at, text[start + at : start + at + _KEY]) for at in wanted)
-        found = [self._places[key] - at for at, key in keys if key in self._places and len(key) == _KEY]
-        return list(dict.fromkeys(found))
+        places: list[int] = []
+        for size in _LOOKED_AT:
+            start = max(0, len(text) - size) if at_end else 0
+            places = self._marks.places(text[start : start + size])
+            wanted = places[-_LOOKED_UP:] if at_end else places[:_LOOKED_UP]
+            keys = ((start + at, text[start + at : start + at + _KEY]) for at in wanted)
+            found = [self._places[key] - at for at, key in keys if key in self._places and len(key) == _KEY]
+            if found or len(wanted) >= _ENOUGH:
+                return list(dict.fromkeys(found))
+        return [] if places else self._searched(text, at_end=at_end)
 
     def _searched(self, text: str, *, at_end: bool) -> list[int]:
         """Search for a text without marks, such as a table among prose, as long as such texts are few."""
