@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+UV = Path(sys.executable).with_name("uv")
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +77,35 @@ def test_the_commands_of_image_and_compose_file_are_known(steps):
 
     assert [shlex.join(command[2:]) for command in services] == ["--role coordinator", "--role worker"]
     assert [option for option in options if option not in told] == []
+
+
+@pytest.mark.soak
+@pytest.mark.fresh_environment
+def test_what_the_image_copies_can_be_installed_and_started(steps, tmp_path):
+    """From nothing but the copied files the package installs, and the entry point starts."""
+    copied = [name for word, rest in steps if word == "COPY" for name in rest.split()[:-1]]
+    for name in copied:
+        source, target = ROOT / name, tmp_path / "srv" / name
+        target.parent.mkdir(exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    (run,) = [rest for word, rest in steps if word == "RUN"]
+    wanted = shlex.split(run.split("&&")[0])[-1]
+    entry = json.loads(dict(steps)["ENTRYPOINT"])
+    subprocess.run([UV, "venv", "-q", "--python", sys.executable, tmp_path / "env"], check=True)
+    folder = tmp_path / "env" / "bin"
+    install = [UV, "pip", "install", "-q", "--python", folder / "python", wanted]
+    subprocess.run(install, cwd=tmp_path / "srv", check=True)
+
+    started = subprocess.run(
+        [folder / entry[0], *entry[1:], "--distributed", "redis://127.0.0.1:1/0"],
+        env={"LANGFUSE_BASE_URL": "http://127.0.0.1:1", "LANGFUSE_PUBLIC_KEY": "p", "LANGFUSE_SECRET_KEY": "s"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+    assert started.returncode == 2
+    assert started.stderr.splitlines()[-1].startswith("ragtrace: --distributed: Redis cannot be used")
