@@ -66,8 +66,8 @@ seeds: $(STAMP)  ## [JUDGE=endpoint MODEL=name]: the published examples of each 
 soak: $(STAMP)  ## Slow checks: many runs, leaks, kills and restarts.
 	@$(BIN)/python -m pytest -q -m soak -o addopts="--import-mode=importlib"
 
-test-examples: $(STAMP)  ## Run every example.
-	@$(BIN)/python -m pytest -q tests/test_examples.py
+test-examples: $(STAMP)  ## Run every example, each framework in an environment of its own.
+	@$(BIN)/python -m pytest -q tests/test_examples.py tests/examples -m "not soak"
 
 docs: $(STAMP)  ## Build the documentation into site/; a warning is an error.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
@@ -76,4 +76,4 @@ screens: $(STAMP)  ## Take docs/screens/*.png with Chromium.
 	@$(BIN)/python benchmarks/screens.py
 
 clean:  ## Remove the environment and what runs left behind.
-	rm -rf .venv .ragtrace .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-examples .ragtrace .mypy_cache .ruff_cache .pytest_cache .hypothesis
