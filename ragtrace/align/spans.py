@@ -28,16 +28,6 @@ def gaps(union: Sequence[Stretch], length: int) -> list[Stretch]:
     return [(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
 
 
-def overlap(union: Sequence[Stretch], start: int, end: int) -> int:
-    """Return how much of start–end the sorted, disjoint `union` covers."""
-    covered = 0
-    at = max(0, bisect_right(union, (start, start)) - 1)
-    while at < len(union) and union[at][0] < end:
-        covered += max(0, min(end, union[at][1]) - max(start, union[at][0]))
-        at += 1
-    return covered
-
-
 def unknown(prompt: str, union: Sequence[Stretch]) -> tuple[Stretch, ...]:
     """Return the stretches of `prompt` outside `union` that say anything, without white space around them."""
     found = []

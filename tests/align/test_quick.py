@@ -147,3 +147,17 @@ def test_tables_are_found_among_prose_in_large_prompts():
 
     assert set(_labels(delivery)[:6]) == {"full"}
     assert set(_labels(delivery)[6:12]) <= {"absent", "undetermined"}
+
+
+@pytest.mark.parametrize("letter", ["a", "ж"])
+def test_long_passages_are_looked_for_by_samples(letter: str):
+    """A long passage that may stand there in pieces is left to the scorer; one of which nothing does is absent."""
+    sent, dropped = (
+        " ".join(f"{letter}{(n * n + i * 7919) % 99_991}{letter * (n % 5)}" for n in range(900)) for i in (1, 2)
+    )
+    lines = "\n".join(f"> {n} {sent[at : at + 90]}" for n, at in enumerate(range(0, len(sent), 90)))
+
+    delivery = quick(_passages(sent, dropped, WARRANTY), [f"{WARRANTY}\n{lines}"])
+
+    assert _labels(delivery)[0] == "undetermined"
+    assert _labels(delivery)[2] == "full"
