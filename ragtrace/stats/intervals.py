@@ -4,6 +4,9 @@ import math
 
 from ragtrace.stats.quantiles import clopper_pearson, t_quantile
 
+_NOTHING = 1e-20
+"""A variance below this is what rounding leaves of none."""
+
 
 def student(value: float, variance: float, *, effective_n: float, confidence: float) -> tuple[float, float]:
     """Return value ± t·√variance, with one degree of freedom less than effective draws."""
@@ -26,7 +29,7 @@ def korn_graubard(
         effective_n: Draws of equal weight that would say as much, at most `n`.
         confidence: Share of such intervals that hold the true share.
     """
-    draws = value * (1 - value) / variance if variance else effective_n
+    draws = value * (1 - value) / variance if variance > _NOTHING else effective_n
     fewer = (t_quantile(confidence, n - 1) / t_quantile(confidence, effective_n - 1)) ** 2
     return clopper_pearson(draws * fewer * value, draws * fewer, confidence=confidence)
 
@@ -37,7 +40,7 @@ def wilson(value: float, variance: float, *, effective_n: float, confidence: flo
     Nearer to its confidence than `korn_graubard`, which never covers less, where the variance is above 0.
     """
     t = t_quantile(confidence, effective_n - 1)
-    draws = max(1.0, value * (1 - value) / variance) if variance else effective_n
+    draws = max(1.0, value * (1 - value) / variance) if variance > _NOTHING else effective_n
     narrowing = 1 + t * t / draws
     centre = (value + t * t / (2 * draws)) / narrowing
     reach = t / narrowing * math.sqrt(value * (1 - value) / draws + (t / (2 * draws)) ** 2)
