@@ -159,7 +159,7 @@ def test_pairs_that_never_differ_leave_room_for_a_change():
 @pytest.mark.parametrize("count", [10, 12, 37, 200])
 def test_equal_values_have_an_interval(value: float, count: int):
     """What rounding leaves of a variance that is none is none: the interval is that of as many draws."""
-    for found in (mean([value] * count), ratio([value * 3] * count, [3] * count)):
+    for found in (stats.mean([value] * count), stats.ratio([value * 3] * count, [3] * count)):
         assert found.low is not None
         assert found.high is not None
         assert 0 < found.low < value < found.high < 1
