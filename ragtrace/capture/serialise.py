@@ -24,8 +24,9 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _LONE = re.compile("[\ud800-\udfff\0]")
 _REPLACEMENT = "\ufffd"
 _MEDIA = re.compile(
-    r"data:([\w.+-]{1,60}/[\w.+-]{1,60})(?:;[\w.=+-]{1,100}){0,5};base64,"
-    r"([A-Za-z0-9+/_-]{64,}={0,2}(?:\r?\n[A-Za-z0-9+/]{60,}={0,2})*)"
+    r"data:([\w.+-]{1,60}/[\w.+-]{1,60})?(?:;[\w.=+-]{1,100}){0,5};base64,"
+    r"([A-Za-z0-9+/_%-]{64,}={0,2}(?:\r?\n[A-Za-z0-9+/]{60,}={0,2})*)",
+    re.IGNORECASE,
 )
 
 
@@ -33,7 +34,7 @@ def clean_text(text: str) -> str:
     """Return text that can be written as UTF-8: media as markers, lone surrogates and NUL as U+FFFD."""
     if type(text) is not str:
         text = str.__str__(text)
-    if ";base64," in text:
+    if ";base64," in text or ";BASE64," in text:
         text = _MEDIA.sub(_describe_media, text)
     if not text.isascii() and not _is_encodable(text):
         text = _SURROGATE_PAIR.sub(_join_pair, text)
@@ -149,6 +150,6 @@ def _join_pair(pair: re.Match[str]) -> str:
 
 
 def _describe_media(found: re.Match[str]) -> str:
-    kind, content = found.groups()
+    kind, content = (found[1] or "media").lower(), found[2]
     digest = sha256(content.encode()).hexdigest()[:12]
     return f"[{kind}, {len(content)} base64 characters, sha256 {digest}]"

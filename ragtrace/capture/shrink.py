@@ -77,12 +77,22 @@ def _cut_passages(content: Content, over: int, *, most: int) -> Content:
         return content
     kept: list[JsonValue] = []
     for passage in reversed(_passages(content)[:most]):
-        text = str(passage["text"])
-        shortened = _cut_text(text, over) if over > 0 else text
-        lost = len(text) - len(shortened)
-        over -= lost
-        kept.append({**passage, "text": shortened, **_loss(passage, lost)} if lost else passage)
+        shortened = _shortened(passage, over) if over > 0 else passage
+        if shortened is not passage:
+            # What says so takes room, too: with hundreds of passages as much as a question and an answer.
+            over -= _size(passage) - _size(shortened)
+        kept.append(shortened)
     return {**content, "passages": kept[::-1]}
+
+
+def _shortened(passage: Content, over: int) -> Content:
+    text = str(passage["text"])
+    kept = _cut_text(text, over)
+    return {**passage, "text": kept, **_loss(passage, len(text) - len(kept))} if kept != text else passage
+
+
+def _size(passage: Content) -> int:
+    return len(dump(passage).encode())
 
 
 def _loss(passage: Content, lost: int) -> Content:

@@ -11,7 +11,7 @@ from ragtrace.model import Delivery, RagCall, Sentence
 from ragtrace.prompts import LANGUAGES
 from ragtrace.text import detect_language, split_sentences
 
-_DATA_URI = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]{64,}")
+_DATA_URI = re.compile(r"data:(?:[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_%-]{64,}", re.IGNORECASE)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _OVERLAP: Final = 200
 """Characters that two pieces of one passage share, so that no short statement is cut in two."""
@@ -69,7 +69,7 @@ def make_plan(call: RagCall, *, mask: Mask | None = None, wanted: frozenset[Extr
 
 def clean(text: str) -> str:
     """Return the text as it can be sent: well-formed, without inline files."""
-    if "base64," in text:
+    if ";base64," in text or ";BASE64," in text:
         text = _DATA_URI.sub(lambda found: f"[inline file, {len(found.group())} characters]", text)
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 

@@ -153,6 +153,20 @@ def test_an_image_wrapped_into_lines_goes_as_a_whole():
     )
 
 
+@pytest.mark.parametrize(
+    ("opening", "content", "marker"),
+    [
+        ("DATA:IMAGE/PNG;BASE64,", "QUJD" * 20, "image/png, 80"),
+        ("data:;base64,", "QUJD" * 20, "media, 80"),
+        ("data:image/png;base64,", "QUJD%2B%2F" * 20 + "%3D", "image/png, 203"),
+    ],
+)
+def test_an_image_is_known_however_its_address_is_written(opening, content, marker):
+    """In capitals, without a media type and percent-encoded it is the same address."""
+    assert clean_text(f"a {opening}{content} z").startswith(f"a [{marker} base64 characters, sha256 ")
+    assert clean_text(f"a {opening}{content} z").endswith("] z")
+
+
 def test_talk_of_base64_is_text():
     """A sentence about data URIs loses nothing."""
     assert clean_text("write data:image/png;base64,… here") == "write data:image/png;base64,… here"

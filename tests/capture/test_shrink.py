@@ -68,9 +68,18 @@ def test_received_text_goes_last_and_says_so():
 
     assert [(p["received"], len(p["text"]), p.get("lost")) for p in content["passages"]] == [
         ("full", 1000, None),
-        ("partial", 653, 347),
+        ("partial", 624, 376),
         ("partial", 0, 1000),
     ]
+
+
+def test_many_passages_leave_question_and_answer_whole():
+    """However many passages are cut, what says so takes its room from passages, not from question and answer."""
+    passages = [{"id": str(n), "text": "t" * 1000, "received": "full"} for n in range(200)]
+    content, shrunk = _shrink({"question": "How long?", "passages": passages}, "36 months.", 100_000)
+
+    assert (content["question"], shrunk.answer) == ("How long?", "36 months.")
+    assert {p["received"] for p in content["passages"][:50]} == {"full"}
 
 
 def test_an_undetermined_passage_stays_undetermined():
