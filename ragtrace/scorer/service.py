@@ -24,6 +24,7 @@ from ragtrace.settings import Settings
 
 _SLICE = timedelta(hours=1)
 STUCK_AFTER_SECONDS = 900.0
+_LONGEST_CANCELLATION_SECONDS = 5.0
 _logger = logging.getLogger(__name__)
 
 
@@ -177,4 +178,5 @@ async def until_drained(work: Coroutine[None, None, None], stopping: asyncio.Eve
     finally:
         told.cancel()
         working.cancel()
-        await asyncio.wait({working, told})
+        # A library that swallows a cancellation must not keep the process.
+        await asyncio.wait({working, told}, timeout=_LONGEST_CANCELLATION_SECONDS)
