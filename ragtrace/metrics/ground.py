@@ -32,17 +32,22 @@ class MetricOptions:
 
 
 def received_passages(call: RagCall) -> tuple[tuple[int, PassageDelivery], ...]:
-    """Return (index, delivery) of the passages whose received text is not blank, in retrieved order."""
+    """Return (index, delivery) of the passages whose received text has a letter or digit, in retrieved order."""
     if call.delivery is None:
         return ()
-    return tuple((i, d) for i, d in enumerate(call.delivery.passages) if d.received_text.strip())
+    return tuple((i, d) for i, d in enumerate(call.delivery.passages) if _says_something(d.received_text))
 
 
 def withheld_passages(call: RagCall) -> tuple[tuple[int, PassageDelivery], ...]:
     """Return (index, delivery) of the passages of which some text was retrieved and not received."""
     if call.delivery is None:
         return ()
-    return tuple((i, d) for i, d in enumerate(call.delivery.passages) if d.withheld_text.strip())
+    return tuple((i, d) for i, d in enumerate(call.delivery.passages) if _says_something(d.withheld_text))
+
+
+def _says_something(text: str) -> bool:
+    """Tell whether a text could support anything: blanks, rules, dots and invisible characters cannot."""
+    return any(map(str.isalnum, text))
 
 
 def is_judgeable(call: RagCall) -> bool:

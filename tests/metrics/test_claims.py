@@ -112,7 +112,10 @@ def test_withheld_evidence_lifts_retrieval_recall_alone():
     assert value(faithfulness(asked, found, OPTIONS)) == 0.0
 
 
-@pytest.mark.parametrize("blank", [delivery(), received(""), received("  \n"), delivery(absent(""))])
+@pytest.mark.parametrize(
+    "blank",
+    [delivery(), received(""), received("  \n"), received("\u200b"), received("---", "\ufeff"), delivery(absent(""))],
+)
 def test_blank_contexts_are_no_ground(blank: Delivery):
     """Without received text faithfulness is unscored, and recall is 0 where there is a reference."""
     asked = call(delivery=blank, reference="It was founded in 1987.")
