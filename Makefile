@@ -6,7 +6,7 @@ DATA ?=
 JUDGE ?=
 MODEL ?=
 
-.PHONY: demo test check format docs bench bench-capture bench-align bench-judge bench-scorer bench-report agreement seeds soak test-examples screens clean help
+.PHONY: demo test check format docs bench bench-capture bench-align bench-judge bench-scorer bench-report agreement seeds soak test-examples test-examples-all screens clean help
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,10 +64,13 @@ seeds: $(STAMP)  ## [JUDGE=endpoint MODEL=name]: the published examples of each 
 	@$(BIN)/python benchmarks/seeds.py $(if $(JUDGE),--judge $(JUDGE)) $(if $(MODEL),--model $(MODEL))
 
 soak: $(STAMP)  ## Slow checks: many runs, leaks, kills and restarts.
-	@$(BIN)/python -m pytest -q -m soak -o addopts="--import-mode=importlib"
+	@$(BIN)/python -m pytest -q -m "soak and not environment" -o addopts="--import-mode=importlib"
 
 test-examples: $(STAMP)  ## Run every example, each framework in an environment of its own.
-	@$(BIN)/python -m pytest -q tests/test_examples.py tests/examples -m "not soak"
+	@$(BIN)/python -m pytest -q --timeout 600 tests/test_examples.py tests/examples -m "not soak"
+
+test-examples-all: $(STAMP)  ## The same, and the example that installs RAGAS.
+	@$(BIN)/python -m pytest -q --timeout 600 tests/test_examples.py tests/examples -m ""
 
 docs: $(STAMP)  ## Build the documentation into site/; a warning is an error.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

@@ -1,4 +1,4 @@
-"""Environments of the examples, one each, kept between runs in `.venv-examples`."""
+"""Run examples, those of other frameworks in environments of their own, kept between runs in `.venv-examples`."""
 
 import hashlib
 import os
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ragtrace.local.in_thread import LocalLangfuse
 
@@ -32,12 +33,9 @@ def make_environment(name: str, requirements: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     editable = [argument for package in (ROOT, *_named(requirements)) for argument in ("-e", str(package))]
     uv = shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")
-    if uv:
-        _do([uv, "venv", "-q", "--python", sys.executable, str(folder)])
-        _do([uv, "pip", "install", "-q", "--python", str(python), *editable, "-r", str(requirements)])
-    else:
-        _do([sys.executable, "-m", "venv", str(folder)])
-        _do([str(python), "-m", "pip", "install", "-q", *editable, "-r", str(requirements)])
+    assert uv, "uv is in requirements-dev.txt"
+    _do([uv, "venv", "-q", "--python", sys.executable, str(folder)])
+    _do([uv, "pip", "install", "-q", "--python", str(python), *editable, "-r", str(requirements)])
     stamp.write_text(digest)
     return python
 
@@ -48,19 +46,17 @@ def _named(requirements: Path) -> list[Path]:
     return [package for package in OURS[1:] if package.name in lines]
 
 
-def run(command: Sequence[str | Path], server: LocalLangfuse, **variables: str) -> list[str]:
-    """Run a program that is told of nothing but a server, and return the lines that it prints."""
-    ran = subprocess.run(
-        list(command), env=environment(server) | variables, capture_output=True, text=True, timeout=100
-    )
+def run(command: Sequence[str | Path], variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Run a program that knows no other tracing than these variables name, and return the lines that it prints."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(_CONFIGURED)}
+    ran = subprocess.run(list(command), env=inherited | dict(variables), capture_output=True, text=True, timeout=100)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout.splitlines()
 
 
-def environment(server: LocalLangfuse) -> Mapping[str, str]:
-    """Return the variables of this process, without those that configure tracing, and those of a server."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(_CONFIGURED)}
-    return inherited | {
+def variables(server: LocalLangfuse) -> dict[str, str]:
+    """Return what tells a program of a server."""
+    return {
         "LANGFUSE_BASE_URL": server.base_url,
         "LANGFUSE_PUBLIC_KEY": server.public_key,
         "LANGFUSE_SECRET_KEY": server.secret_key,

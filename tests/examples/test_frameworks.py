@@ -3,7 +3,7 @@
 import pytest
 
 from ragtrace.local.in_thread import LocalLangfuse
-from tests.examples.environments import ROOT, run
+from tests.examples.environments import ROOT, run, variables
 from tests.examples.stored import question_passages_answer, stored
 
 pytestmark = pytest.mark.environment
@@ -16,7 +16,7 @@ RECEIVED = [(GATE, "full"), (DEPOT, "full"), (DOGS, "absent")]
 
 def test_llama_index(pythons, local_langfuse: LocalLangfuse):
     """Both forms capture what was asked, which passages the prompt held, and the answer."""
-    lines = run([pythons("llama_index"), ROOT / "examples" / "llama_index" / "rag.py"], local_langfuse)
+    lines = run([pythons("llama_index"), ROOT / "examples" / "llama_index" / "rag.py"], variables(local_langfuse))
 
     assert lines == [ANSWER, ANSWER, "delivered"]
     assert [question_passages_answer(row) for row in stored(local_langfuse)] == [
@@ -28,7 +28,7 @@ def test_llama_index(pythons, local_langfuse: LocalLangfuse):
 def test_haystack(pythons, local_langfuse: LocalLangfuse):
     """Four lines around a pipeline capture what its retriever found and what its prompt took of it."""
     command = [pythons("haystack"), ROOT / "examples" / "haystack" / "rag.py"]
-    lines = run(command, local_langfuse, HAYSTACK_TELEMETRY_ENABLED="False")
+    lines = run(command, variables(local_langfuse) | {"HAYSTACK_TELEMETRY_ENABLED": "False"})
 
     assert lines == [ANSWER, "delivered"]
     assert [question_passages_answer(row) for row in stored(local_langfuse)] == [

@@ -12,7 +12,7 @@ from ragtrace.langfuse import Connection, LangfuseApi
 from ragtrace.local.in_thread import LocalLangfuse
 from ragtrace.model import RagCall
 from ragtrace.semconv import SPAN_NAME
-from tests.examples.environments import ROOT, run
+from tests.examples.environments import ROOT, run, variables
 from tests.examples.same_app.app import BUDGET, PASSAGES
 
 pytestmark = pytest.mark.environment
@@ -59,7 +59,7 @@ async def test_each_way_knows_what_the_documentation_says(way: Way, pythons, loc
     """Question, answer and generator are the same each way; passages are equal or unknown, never less or other."""
     python = pythons(way.environment)
     launcher = [python.parent / "opentelemetry-instrument"] if way.program == "app.py" else []
-    lines = run([*launcher, python, FOLDER / way.program], local_langfuse, **way.variables)
+    lines = run([*launcher, python, FOLDER / way.program], variables(local_langfuse) | way.variables)
     (call,) = await captured(local_langfuse)
 
     assert (lines, call.answer) == ([ANSWER], ANSWER)

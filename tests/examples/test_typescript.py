@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ragtrace.local.in_thread import LocalLangfuse
-from tests.examples.environments import KEPT, ROOT, run
+from tests.examples.environments import KEPT, ROOT, run, variables
 from tests.examples.stored import stored
 from tests.seed import stored_scores
 
@@ -39,9 +39,12 @@ def folder() -> Path:
 
 def test_a_rag_call_of_another_language_is_scored(folder: Path, local_langfuse: LocalLangfuse, tmp_path: Path):
     """What Node sent is in the schema; the scorer places its passages in its prompt and judges the answer."""
-    *_, answer = run(["npm", "--prefix", folder, "start", "--silent"], local_langfuse)
+    *_, answer = run(["npm", "--prefix", folder, "start", "--silent"], variables(local_langfuse))
     (call,) = stored(local_langfuse)
-    run([Path(sys.executable).parent / "ragtrace", "score"], local_langfuse, RAGTRACE_STATE=str(tmp_path / "state"))
+    run(
+        [Path(sys.executable).parent / "ragtrace", "score"],
+        variables(local_langfuse) | {"RAGTRACE_STATE": str(tmp_path / "state")},
+    )
     scores = {str(score["name"]): score["value"] for score in stored_scores(local_langfuse)}
 
     Draft202012Validator(SCHEMA).validate(

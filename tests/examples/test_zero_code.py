@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ragtrace.local.in_thread import LocalLangfuse
-from tests.examples.environments import run
+from tests.examples.environments import run, variables
 from tests.examples.same_app.app import BUDGET, PASSAGES
 from tests.examples.stored import question_passages_answer, stored
 
@@ -28,7 +28,7 @@ def instrumented(pythons) -> list[Path]:
 
 def test_an_unchanged_application_is_captured(instrumented, local_langfuse: LocalLangfuse):
     """Question, passages as received and answer arrive when the program has ended; no line of it says so."""
-    lines = run([*instrumented, FOLDER / "app.py"], local_langfuse)
+    lines = run([*instrumented, FOLDER / "app.py"], variables(local_langfuse))
 
     assert "ragtrace" not in (FOLDER / "app.py").read_text(encoding="utf-8")
     assert (lines, [question_passages_answer(row) for row in stored(local_langfuse)]) == ([ANSWER], [EXPECTED])
@@ -37,13 +37,13 @@ def test_an_unchanged_application_is_captured(instrumented, local_langfuse: Loca
 def test_it_is_switched_off_by_its_own_name(instrumented, local_langfuse: LocalLangfuse):
     """With `ragtrace_langchain` among the disabled instrumentations the program runs as it would alone."""
     disabled = {"OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "ragtrace_langchain"}
-    lines = run([*instrumented, FOLDER / "app.py"], local_langfuse, **disabled)
+    lines = run([*instrumented, FOLDER / "app.py"], variables(local_langfuse) | disabled)
 
     assert (lines, stored(local_langfuse)) == ([ANSWER], [])
 
 
 def test_what_is_suppressed_is_not_captured(instrumented, local_langfuse: LocalLangfuse):
     """A call under OpenTelemetry's `suppress_instrumentation` leaves no record; the next one does."""
-    lines = run([*instrumented, FOLDER / "suppressed.py"], local_langfuse)
+    lines = run([*instrumented, FOLDER / "suppressed.py"], variables(local_langfuse))
 
     assert (lines, [question_passages_answer(row) for row in stored(local_langfuse)]) == ([ANSWER] * 2, [EXPECTED])
