@@ -27,7 +27,10 @@ def plan(
     ] = None,
     calls_per_day: Annotated[int | None, typer.Option(min=1, help="Your traffic; gives the sample rate.")] = None,
     judge_tokens: Annotated[
-        str | None, typer.Option(help="PROMPT,COMPLETION tokens of one judged call; gives the cost by [prices].")
+        str | None,
+        typer.Option(
+            help="PROMPT,COMPLETION tokens of one judged call; gives the cost by the prices in ragtrace.toml."
+        ),
     ] = None,
     judge_model: JudgeModel = None,
 ) -> None:
@@ -48,8 +51,9 @@ def _cost(judge_tokens: str, judge_model: str | None) -> Cost:
     settings = load_settings(overrides={"judge_model": judge_model})
     price = settings.prices.get(settings.judge_model or "")
     if price is None:
+        named = f"the judge {settings.judge_model!r}" if settings.judge_model else "the embedded judge, which is free"
         raise ConfigError(
-            f"no price for the judge {settings.judge_model!r}: set it under [prices] in ragtrace.toml, "
+            f"no price for {named}: set it under [prices] in ragtrace.toml, "
             "and name the model by --judge-model or RAGTRACE_JUDGE_MODEL"
         )
     prompt, completion = _tokens(judge_tokens)
