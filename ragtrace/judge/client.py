@@ -1,8 +1,9 @@
 """Send requests to an OpenAI-compatible endpoint: retries, time limits, parameters that it does not take."""
 
 import asyncio
+import json
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from ragtrace.judge.limits import Breaker, Gate, Throttle
 from ragtrace.judge.parameters import Format, KnownParameters, Parameters
 from ragtrace.judge.planning import TooLongError
 from ragtrace.judge.timing import Deadline, Pauses
-from ragtrace.judge.wire import Completion, GarbledError, read_completion, read_vectors
+from ragtrace.judge.wire import Completion, GarbledError, read_completion, read_error, read_vectors
 from ragtrace.model import JsonValue
 from ragtrace.semconv import JUDGE_MARK
 
@@ -62,6 +63,23 @@ class Lane:
 
     client: openai.AsyncOpenAI
     gate: Gate
+    http: httpx2.AsyncClient
+    """The client's own; a request through it costs half the processor time of one through the client's methods."""
+    headers: Mapping[str, str]
+
+    async def post(self, path: str, body: JsonValue) -> httpx2.Response:
+        """Send a request and return the reply.
+
+        Raises:
+            openai.APIStatusError: the endpoint refused.
+            httpx2.HTTPError: there was no reply.
+        """
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+        response = await self.http.post(f"{self.client.base_url}{path}", content=content, headers=self.headers)
+        if response.is_success:
+            return response
+        found = read_error(response)
+        raise openai.APIStatusError(f"Error code: {response.status_code}", response=response, body=found)
 
 
 class Endpoint:
@@ -87,11 +105,11 @@ class Endpoint:
         """
         sent = self.known.current
 
-        async def attempt(client: openai.AsyncOpenAI) -> Completion:
+        async def attempt(lane: Lane) -> Completion:
             nonlocal sent
             sent = self.known.current
             body = self.known.body(self.address.model, messages, schema=schema, most_tokens=most_tokens)
-            return read_completion(await client.post("/chat/completions", cast_to=httpx2.Response, body=body))
+            return read_completion(await lane.post("chat/completions", body))
 
         for _ in range(_MOST_LESSONS):
             outcome = await self._send(attempt, deadline)
@@ -111,8 +129,8 @@ class Endpoint:
         """
         body: dict[str, JsonValue] = {"model": model, "input": list(texts), "encoding_format": "float"}
 
-        async def attempt(client: openai.AsyncOpenAI) -> list[list[float]]:
-            return read_vectors(await client.post("/embeddings", cast_to=httpx2.Response, body=body), len(texts))
+        async def attempt(lane: Lane) -> list[list[float]]:
+            return read_vectors(await lane.post("embeddings", body), len(texts))
 
         outcome = await self._send(attempt, deadline)
         if isinstance(outcome, Failure):
@@ -125,9 +143,7 @@ class Endpoint:
         if lane is not None:
             await lane.client.close()
 
-    async def _send(
-        self, attempt: Callable[[openai.AsyncOpenAI], Awaitable[Reply]], deadline: Deadline
-    ) -> Reply | Failure:
+    async def _send(self, attempt: Callable[[Lane], Awaitable[Reply]], deadline: Deadline) -> Reply | Failure:
         """Return the reply, or a failure that sending the same again will not mend."""
         loop, lane = asyncio.get_running_loop(), self._lane()
         failures = 0
@@ -135,7 +151,7 @@ class Endpoint:
             async with lane.gate.slot() as started:
                 self._check_breaker(started)
                 deadline.start(started)
-                outcome = await self._attempt(attempt, lane.client)
+                outcome = await self._attempt(attempt, lane)
                 self._note(outcome, started, loop.time())
             if not isinstance(outcome, Failure) or outcome.meaning not in ("limited", "passing"):
                 return outcome
@@ -146,18 +162,16 @@ class Endpoint:
             await asyncio.sleep(pause)
         raise JudgeUnavailable(f"judge {self.address}: gave up after {_MOST_ATTEMPTS} attempts")
 
-    async def _attempt(
-        self, attempt: Callable[[openai.AsyncOpenAI], Awaitable[Reply]], client: openai.AsyncOpenAI
-    ) -> Reply | Failure:
+    async def _attempt(self, attempt: Callable[[Lane], Awaitable[Reply]], lane: Lane) -> Reply | Failure:
         try:
             with _unobserved():
                 async with asyncio.timeout(self.address.timeout_seconds):
-                    return await attempt(client)
+                    return await attempt(lane)
         except TimeoutError:
             return Failure(meaning="passing", said=f"no reply within {self.address.timeout_seconds:g} s")
         except GarbledError as exc:
             return Failure(meaning="passing", said=str(exc))
-        except openai.OpenAIError as exc:
+        except (openai.APIStatusError, httpx2.HTTPError) as exc:
             return explain(exc, self.address.key, datetime.now(UTC))
 
     def _note(self, outcome: object, started: float, now: float) -> None:
@@ -197,17 +211,20 @@ class Endpoint:
         lane = self._lanes.get(loop)
         if lane is None:
             most = self.address.concurrency
+            http = openai.DefaultAioHttpClient(
+                timeout=httpx2.Timeout(self.address.timeout_seconds, connect=_CONNECT_SECONDS),
+                verify=_certificates(),
+                limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
+            )
             client = openai.AsyncOpenAI(
                 base_url=self.address.base_url,
                 api_key=self.address.key,
                 max_retries=0,
-                timeout=httpx2.Timeout(self.address.timeout_seconds, connect=_CONNECT_SECONDS),
-                default_headers={JUDGE_MARK: "1"},
-                http_client=openai.DefaultAioHttpClient(
-                    verify=_certificates(), limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most)
-                ),
+                default_headers={JUDGE_MARK: "1", "Authorization": f"Bearer {self.address.key}"},
+                http_client=http,
             )
-            lane = self._lanes[loop] = Lane(client, Gate(self._throttle))
+            headers = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
+            lane = self._lanes[loop] = Lane(client, Gate(self._throttle), http, headers)
         return lane
 
 

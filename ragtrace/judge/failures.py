@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
+import httpx2
 import openai
 
 Meaning = Literal["limited", "passing", "locked_out", "declined", "too_long", "parameter"]
@@ -39,10 +40,12 @@ class Failure:
     """The model's window, where the endpoint named it; in tokens."""
 
 
-def explain(error: openai.OpenAIError, key: str, now: datetime) -> Failure:
+def explain(error: openai.APIStatusError | httpx2.HTTPError, key: str, now: datetime) -> Failure:
     """Return what the error means; `key` is kept out of what it says."""
     if not isinstance(error, openai.APIStatusError):
-        return Failure(meaning="passing", said=_scrub(_first_line(str(error.__cause__ or error)), key))
+        return Failure(
+            meaning="passing", said=_scrub(_first_line(str(error.__cause__ or error) or type(error).__name__), key)
+        )
     status = error.status_code
     text = f"{error.code} {error.type} {error.message}".lower()
     said = f"HTTP {status}: {_scrub(_first_line(_message(error)), key)}"

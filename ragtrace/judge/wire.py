@@ -54,6 +54,15 @@ def read_completion(response: httpx2.Response) -> Completion:
     )
 
 
+def read_error(response: httpx2.Response) -> object:
+    """Return what a refusal says of itself: its `error` object, its JSON, or its text."""
+    try:
+        body = response.json()
+    except ValueError:
+        return response.text
+    return body.get("error", body) if isinstance(body, dict) else body
+
+
 def read_vectors(response: httpx2.Response, count: int) -> list[list[float]]:
     """Return the vectors of an embeddings reply, in the order of the texts.
 
