@@ -2,22 +2,40 @@
 
 import sys
 
-import pytest
-
 from ragtrace.local.in_thread import LocalLangfuse
 from tests.examples.environments import ROOT, run, variables
-from tests.examples.stored import stored
+from tests.examples.stored import question_passages_answer, stored
 
 EXAMPLES = ROOT / "examples"
 
 
-@pytest.mark.parametrize("name", ["langchain_chain.py", "manual_call.py"])
-def test_a_capturing_example_delivers_its_call(name: str, local_langfuse: LocalLangfuse):
-    """The example prints its answer, and the rag-call with it is in Langfuse."""
-    answer, delivered = run([sys.executable, EXAMPLES / name], variables(local_langfuse))
+def test_the_chain_delivers_what_its_budget_let_through(local_langfuse: LocalLangfuse):
+    """The example prints its answer, and the rag-call is in Langfuse: the second passage without its order number."""
+    answer, delivered = run([sys.executable, EXAMPLES / "langchain_chain.py"], variables(local_langfuse))
+    (call,) = stored(local_langfuse)
 
     assert delivered == "delivered"
-    assert [call["output"] for call in stored(local_langfuse)] == [answer]
+    assert question_passages_answer(call) == (
+        "When is the seal replaced?",
+        [
+            ("The pump weighs 14 kg and draws 9 W.", "full"),
+            ("The seal must be replaced every 24 months.", "partial"),
+        ],
+        answer,
+    )
+
+
+def test_four_lines_deliver_a_call(local_langfuse: LocalLangfuse):
+    """Plain functions with the manual API: the prompt held the first passage and not the second."""
+    answer, delivered = run([sys.executable, EXAMPLES / "manual_call.py"], variables(local_langfuse))
+    (call,) = stored(local_langfuse)
+
+    assert delivered == "delivered"
+    assert question_passages_answer(call) == (
+        "When does the gate open?",
+        [("The gate opens at 06:00.", "full"), ("Dogs are allowed on a lead.", "absent")],
+        answer,
+    )
 
 
 def test_judging_rows_prints_scores_and_reasons():
