@@ -3,7 +3,7 @@
 import asyncio
 import json
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -65,7 +65,8 @@ class Lane:
     gate: Gate
     http: httpx2.AsyncClient
     """The client's own; a request through it costs half the processor time of one through the client's methods."""
-    headers: Mapping[str, str]
+    headers: httpx2.Headers
+    timeout: httpx2.Timeout
 
     async def post(self, path: str, body: JsonValue) -> httpx2.Response:
         """Send a request and return the reply.
@@ -75,7 +76,14 @@ class Lane:
             httpx2.HTTPError: there was no reply.
         """
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
-        response = await self.http.post(f"{self.client.base_url}{path}", content=content, headers=self.headers)
+        request = httpx2.Request(
+            "POST",
+            self.client.base_url.join(path),
+            headers=self.headers,
+            content=content,
+            extensions={"timeout": self.timeout.as_dict()},
+        )
+        response = await self.http.send(request)
         if response.is_success:
             return response
         found = read_error(response)
@@ -211,8 +219,9 @@ class Endpoint:
         lane = self._lanes.get(loop)
         if lane is None:
             most = self.address.concurrency
+            timeout = httpx2.Timeout(self.address.timeout_seconds, connect=_CONNECT_SECONDS)
             http = openai.DefaultAioHttpClient(
-                timeout=httpx2.Timeout(self.address.timeout_seconds, connect=_CONNECT_SECONDS),
+                timeout=timeout,
                 verify=_certificates(),
                 limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
             )
@@ -223,8 +232,8 @@ class Endpoint:
                 default_headers={JUDGE_MARK: "1", "Authorization": f"Bearer {self.address.key}"},
                 http_client=http,
             )
-            headers = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
-            lane = self._lanes[loop] = Lane(client, Gate(self._throttle), http, headers)
+            headers = httpx2.Headers({name: v for name, v in client.default_headers.items() if isinstance(v, str)})
+            lane = self._lanes[loop] = Lane(client, Gate(self._throttle), http, headers, timeout)
         return lane
 
 
