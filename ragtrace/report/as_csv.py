@@ -26,6 +26,8 @@ def to_csv(report: Report) -> str:
 def _rows(report: Report) -> Iterator[Row]:
     for rate in report.rates:
         yield _row("window", "", rate.name, rate.estimate)
+        if rate.pooled:
+            yield _row("pooled", rate.unit or "", rate.name, rate.pooled)
     yield _row("delivery", "", "delivery_loss", report.delivery_loss.recall)
     for trend in report.trends:
         for point in trend.points:

@@ -50,9 +50,13 @@ def write_table(report: Report, path: Path) -> None:
 
 
 def _write(path: Path, text: str, *, option: str) -> None:
-    draft = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            # A file that took the place of a device or a link would break what others use it for.
+            path.write_text(text, encoding="utf-8")
+            return
+        draft = path.with_name(path.name + ".part")
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except OSError as exc:

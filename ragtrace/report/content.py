@@ -137,7 +137,7 @@ class MetricRates:
     """Stands in large type on top."""
     estimate: Estimate
     """The mean with its interval, where there are answers enough for one."""
-    pooled: float | None = None
+    pooled: Estimate | None = None
     """Micro: every claim, sentence or citation counts the same; None for metrics that are no share of such."""
     unit: str | None = None
     """What is pooled."""

@@ -12,6 +12,20 @@ def mean_of(name: str, records: Sequence[CallRecord]) -> stats.Estimate:
     return _mean([(record, record.scores[name]) for record in records if name in record.scores])
 
 
+def pooled(name: str, records: Sequence[CallRecord]) -> stats.Estimate | None:
+    """Return the share over all claims or sentences (micro); None where no call says how many it has."""
+    counted = [record for record in records if name in record.scores and record.units.get(name)]
+    if not counted:
+        return None
+    units = [record.units[name] for record in counted]
+    return stats.ratio(
+        [record.scores[name] * count for record, count in zip(counted, units, strict=True)],
+        units,
+        [record.probability for record in counted],
+        clusters=[record.trace_id for record in counted],
+    )
+
+
 def delivery_loss(records: Sequence[CallRecord]) -> DeliveryLoss:
     """Return what was found and lost on the way: recall of the retrieved text less recall of the received text."""
     pairs = [

@@ -28,17 +28,10 @@ def summarise(
 
 
 def weighted_mean(name: str, records: Sequence[CallRecord]) -> float | None:
-    """Return Hájek's mean: each call weighs one over the probability that it was judged; None without numbers."""
+    """Return Hájek's mean, also of calls that are too few for an estimate; None without numbers."""
     scored = [(record.weight, record.scores[name]) for record in records if name in record.scores]
     weights = sum(weight for weight, _ in scored)
     return sum(weight * value for weight, value in scored) / weights if scored else None
-
-
-def pooled_mean(name: str, records: Sequence[CallRecord]) -> float | None:
-    """Return the share over all claims or sentences of the window (micro), weighted as `weighted_mean` weighs calls."""
-    counted = [(r.weight * r.units[name], r.scores[name]) for r in records if name in r.scores and name in r.units]
-    units = sum(weight for weight, _ in counted)
-    return sum(weight * value for weight, value in counted) / units if units else None
 
 
 def headline(records: Sequence[CallRecord]) -> str:
@@ -90,7 +83,7 @@ def _rates(name: str, records: Sequence[CallRecord], thresholds: Mapping[str, fl
         unscored=dict(reasons.most_common()),
         is_headline=name in words.HEADLINE_METRICS,
         estimate=estimates.mean_of(name, records),
-        pooled=pooled_mean(name, records),
+        pooled=estimates.pooled(name, records),
         unit=UNITS.get(name),
         pass_mark=thresholds.get(name),
         has_passed=None if mean is None else diagnosis.passes(name, mean, thresholds),

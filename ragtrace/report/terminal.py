@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ragtrace.report import words
 from ragtrace.report.content import MetricRates, Report, ShownCall, ShownPassage
+from ragtrace.stats import Estimate
 
 _TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
 """Bidirectional classes of characters that turn the direction of what follows."""
@@ -21,7 +22,7 @@ def render_rates(report: Report) -> RenderableType:
     table.add_column("metric", no_wrap=True)
     table.add_column("mean", justify="right", no_wrap=True)
     table.add_column("95 %", no_wrap=True)
-    table.add_column("pooled", no_wrap=True)
+    table.add_column("pooled (95 %)", no_wrap=True)
     table.add_column("threshold", no_wrap=True)
     table.add_column("scored", justify="right", no_wrap=True)
     table.add_column("no number, because")
@@ -29,7 +30,7 @@ def render_rates(report: Report) -> RenderableType:
         table.add_row(
             _line(rates.name),
             mean(rates),
-            _interval(rates),
+            _interval(rates.estimate),
             _pooled(rates),
             _pass_mark(rates),
             str(rates.scored),
@@ -97,13 +98,13 @@ def mean(rates: MetricRates) -> str:
     return "–" if rates.mean is None else f"{rates.mean:.2f}"
 
 
-def _interval(rates: MetricRates) -> str:
-    found = rates.estimate
+def _interval(found: Estimate) -> str:
     return "" if found.low is None or found.high is None else f"{found.low:.2f}–{found.high:.2f}"
 
 
 def _pooled(rates: MetricRates) -> str:
-    return "" if rates.pooled is None else f"{rates.pooled:.2f} {rates.unit}"
+    found = rates.pooled
+    return "" if found is None or found.value is None else f"{found.value:.2f} ({_interval(found)})"
 
 
 def _pass_mark(rates: MetricRates) -> str:

@@ -143,15 +143,24 @@ def pass_mark(rates: MetricRates) -> str:
 
 
 def pooled(rates: MetricRates) -> str:
-    """Write the mean over all claims or sentences with what was pooled; "" where there is none."""
-    return "" if rates.pooled is None else f"{rates.pooled:.2f} of {rates.unit}"
+    """Write the share of all claims or sentences with its interval; "" where there is none, or from too few answers."""
+    found = rates.pooled
+    return (
+        ""
+        if found is None or found.value is None
+        else f"{found.value:.2f} of {rates.unit} ({span(found)}){_few(found)}"
+    )
 
 
 def estimate(found: Estimate) -> str:
     """Write a value with its interval, or say that there are too few answers for either."""
     if found.value is None:
         return f"too few ({found.n:,})" if found.n else "–"
-    return f"{found.value:.2f} ({span(found)})" + (", few" if found.quality == "low" else "")
+    return f"{found.value:.2f} ({span(found)}){_few(found)}"
+
+
+def _few(found: Estimate) -> str:
+    return ", few" if found.quality == "low" else ""
 
 
 def span(found: Estimate) -> str:

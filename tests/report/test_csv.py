@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 from ragtrace.report.as_csv import HEADER, to_csv
 from ragtrace.report.assemble import Frame, make_report
@@ -25,6 +26,16 @@ def test_each_estimate_is_a_row():
     assert list(dict.fromkeys(row["part"] for row in rows)) == ["window", "delivery", "hour", "before", "change", "tag"]
     assert (rows[0]["metric"], rows[0]["value"], rows[0]["n"]) == ("faithfulness", "0.95", "40")
     assert float(rows[0]["low"]) < 0.95 < float(rows[0]["high"])
+
+
+def test_pooled_rates_are_rows():
+    """The share over all claims stands beside the mean over answers, with what was pooled as its group."""
+    records = [replace(r, units={"faithfulness": 2}) for r in window_of([1.0, 0.5] * 20)]
+    rows = csv.DictReader(io.StringIO(to_csv(make_report(records, {}, source=SOURCE, made_at=MADE_AT))))
+
+    assert [(r["group"], r["metric"], r["value"], r["n"]) for r in rows if r["part"] == "pooled"] == [
+        ("claims", "faithfulness", "0.75", "40")
+    ]
 
 
 def test_cells_are_no_formulas():

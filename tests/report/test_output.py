@@ -53,6 +53,14 @@ def test_terminal_shows_rates_and_the_worst_answers():
     assert "http://127.0.0.1:9/project/p1/traces/t1" in text
 
 
+def test_terminal_shows_the_pooled_rate():
+    """The share over all claims stands beside the mean with its own interval."""
+    records = [replace(r, units={"faithfulness": 2}) for r in window_of([1.0, 0.5] * 20)]
+    row = _row(_printed(make_report(records, {}, source=SOURCE, made_at=MADE_AT)), "faithfulness")
+
+    assert row == "faithfulness 0.75 0.66–0.83 0.75 (0.66–0.83) ≥ 0.8 fail 40"
+
+
 def test_own_metrics_have_no_pass_mark():
     """A metric of the user's own has a mean and no threshold."""
     made = clear()

@@ -6,10 +6,11 @@ import pytest
 
 from ragtrace.judge.embedded import MODEL
 from ragtrace.report.content import CauseCount, MetricRates
-from ragtrace.report.rates import headline, obtained, pooled_mean, summarise, weighted_mean
+from ragtrace.report.estimates import pooled as pooled_rate
+from ragtrace.report.rates import headline, obtained, summarise, weighted_mean
 from ragtrace.report.records import badness
 from ragtrace.report.words import counted, pass_mark, period, plural, pooled, shown_of, window
-from ragtrace.stats import mean
+from ragtrace.stats import mean, ratio
 from tests.report.samples import MADE_AT, STARTED_AT, clear, contradicted, refused, report, unseen
 
 
@@ -86,14 +87,32 @@ def test_both_means_of_a_window_are_given_and_named():
         unscored={},
         is_headline=True,
         estimate=mean([2 / 3, 0.0], [0.5, 1.0], clusters=["t1", "t2"]),
-        pooled=pytest.approx(2 * 6 / (2 * 9 + 2)),
+        pooled=ratio([6.0, 0.0], [9, 2], [0.5, 1.0], clusters=["t1", "t2"]),
         unit="sentences",
         pass_mark=0.6,
         has_passed=True,
         is_lower_better=True,
     )
-    assert (pooled(rates), pass_mark(rates)) == ("0.60 of sentences", "pass (at most 0.6)")
-    assert pooled_mean("faithfulness", [short]) is None
+    assert (pooled(rates), pass_mark(rates)) == ("", "pass (at most 0.6)")
+    assert pooled_rate("faithfulness", [short]) is None
+
+
+def test_pooled_rate_has_an_interval():
+    """Twenty long answers with 6 of 9 sentences wrong, judged with probability 0.5, and as many clean ones of 2."""
+    long, short = contradicted().record, clear().record
+    assert long.outcome is not None
+    long = replace(long, units={"hallucination_rate": 9}, outcome=replace(long.outcome, inclusion_probability=0.5))
+    short = replace(short, units={"hallucination_rate": 2})
+    many = [replace(long, trace_id=f"long{n}") for n in range(20)]
+    many += [replace(short, trace_id=f"short{n}") for n in range(20)]
+
+    [_, rates, *_] = summarise(many)
+
+    assert rates.pooled is not None
+    assert rates.pooled.value == pytest.approx(0.6)
+    assert rates.pooled.low is not None
+    assert rates.pooled.low < 0.6
+    assert pooled(rates) == "0.60 of sentences (0.51 to 0.68), few"
 
 
 def test_a_mark_without_a_number_is_no_failure():
