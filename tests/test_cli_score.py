@@ -220,6 +220,44 @@ def test_exit_codes_of_judge(shell, row, exit_code):
     assert shell.run("judge", "-", stdin=json.dumps(row)).exit_code == exit_code
 
 
+def test_judge_never_writes_over_its_input(shell):
+    """The file to be judged is left alone where it is named as output, too."""
+    rows = shell.folder / "rows.jsonl"
+    rows.write_text(json.dumps(ROW))
+
+    outcome = shell.run("judge", "rows.jsonl", "--out", "./rows.jsonl")
+
+    assert (str(outcome.exception), rows.read_text()) == (
+        "--out ./rows.jsonl: the file to be judged: name another file",
+        json.dumps(ROW),
+    )
+
+
+@pytest.mark.parametrize(
+    ("shell_line", "exit_code", "said"),
+    [
+        ('"$@" judge - --out /dev/full', 2, "ragtrace: No space left on device: make room, then run the same again\n"),
+        ('"$@" judge - > /dev/full', 2, "ragtrace: No space left on device: make room, then run the same again\n"),
+        ('"$@" judge - | true; exit "${PIPESTATUS[0]}"', 1, ""),
+    ],
+)
+def test_output_that_nobody_takes(tmp_path, shell_line, exit_code, said):
+    """A full disk is one line, and a reader that has had enough is none."""
+    command = [sys.executable, "-c", "from ragtrace.cli import main; main()"]
+    rows = "\n".join([json.dumps(ROW)] * 300)
+
+    ended = subprocess.run(
+        ["bash", "-c", shell_line, "bash", *command],
+        input=rows,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stderr) == (exit_code, said)
+
+
 def test_doctor(shell, local_langfuse):
     """All well is exit code 0; without Langfuse it is 1."""
     without = shell.run("doctor")

@@ -67,6 +67,8 @@ def print_report(report: Report, console: Console) -> None:
     """Print rates, causes, advice and the three worst answers."""
     console.print(terminal.render_rates(report), "")
     console.print(terminal.render_causes(report), "")
+    if report.corrected:
+        console.print(terminal.render_corrected(report), "")
     if report.compared_since:
         console.print(words.compared(report), style="dim", highlight=False, soft_wrap=True)
     if report.changes:

@@ -56,6 +56,8 @@ async def run_judge_file(
     Raises:
         ConfigError: a setting is wrong, or a file cannot be opened; nothing was written.
     """
+    if STANDARD not in (source, out) and Path(out).exists() and Path(source).exists() and Path(out).samefile(source):
+        raise ConfigError(f"--out {out}: the file to be judged: name another file")
     choice = choose_metrics(settings, metric_names)
     summary = JudgeFileSummary()
     async with closing_judge(make_judge(settings, metrics=choice.names)) as judge:

@@ -39,7 +39,8 @@ def parse_line(line: str, number: int) -> RagCall | BadRow:
     except (ValueError, RecursionError) as exc:
         return BadRow(number=number, problem=f"not JSON ({exc}): write one JSON object a line")
     if not isinstance(row, dict):
-        return BadRow(number=number, problem=f"a JSON {type(row).__name__}: write one JSON object a line")
+        kind = "null" if row is None else type(row).__name__
+        return BadRow(number=number, problem=f"a JSON {kind}: write one JSON object a line")
     return read_row(json_text.clean_object(row), number)
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -181,6 +182,20 @@ def test_page_is_written_whole(tmp_path):
 
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+
+
+def test_devices_and_links_stay_what_they_are(tmp_path):
+    """A link is written through, a pipe or device written to, a directory refused; none becomes another file."""
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    write_table(report(clear()), tmp_path / "link.csv")
+    write_table(report(clear()), Path("/dev/null"))
+
+    with pytest.raises(ConfigError, match=r"^--csv .*: cannot be written \(Is a directory\); name another file$"):
+        write_table(report(clear()), tmp_path)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() != "old"
+    assert Path("/dev/null").is_char_device()
 
 
 def test_unwritable_page_is_one_line(tmp_path):
