@@ -59,3 +59,11 @@ def test_own_metrics_stand_beside_ours():
         "too_clever",
         "rag_outcome",
     ]
+
+
+def test_an_experiment_prints_means_with_intervals(local_langfuse: LocalLangfuse):
+    """Twelve items run through Langfuse's SDK: each metric has a mean, and dogs that are forbidden lower it."""
+    lines = run([sys.executable, EXAMPLES / "experiment.py"], variables(local_langfuse))
+
+    assert [line.split()[:2] for line in lines] == [["faithfulness_mean", "0.50"], ["context_recall_mean", "1.00"]]
+    assert all("95 % interval" in line and "12 items" in line for line in lines)
