@@ -24,11 +24,7 @@ def to_csv(report: Report) -> str:
 
 
 def _rows(report: Report) -> Iterator[Row]:
-    for rate in report.rates:
-        yield _row("window", "", rate.name, rate.estimate)
-        if rate.pooled:
-            yield _row("pooled", rate.unit or "", rate.name, rate.pooled)
-    yield _row("delivery", "", "delivery_loss", report.delivery_loss.recall)
+    yield from _window(report)
     for trend in report.trends:
         for point in trend.points:
             yield _row(trend.step, point.start.isoformat(), trend.name, point.estimate)
@@ -38,6 +34,17 @@ def _rows(report: Report) -> Iterator[Row]:
     for segment in report.segments:
         for name, estimate in segment.estimates.items():
             yield _row(report.segmented_by or "", segment.value, name, estimate)
+
+
+def _window(report: Report) -> Iterator[Row]:
+    for rate in report.rates:
+        yield _row("window", "", rate.name, rate.estimate)
+        if rate.pooled:
+            yield _row("pooled", rate.unit or "", rate.name, rate.pooled)
+    for share in report.corrected:
+        for part, found in (("judge", share.raw), ("corrected", share.corrected)):
+            yield _row(part, f"{share.judge} {share.language}", "wholly_supported", found)
+    yield _row("delivery", "", "delivery_loss", report.delivery_loss.recall)
 
 
 def _row(part: str, group: str, metric: str, found: Estimate) -> Row:

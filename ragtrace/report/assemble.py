@@ -10,6 +10,7 @@ from ragtrace.report import diagnosis, estimates, rates, trend, words
 from ragtrace.report.calls import show_call
 from ragtrace.report.choosing import Choice
 from ragtrace.report.content import Choices, Report
+from ragtrace.report.corrected import corrected_shares
 from ragtrace.report.records import CallRecord
 from ragtrace.report.segments import Segment, by_segment
 from ragtrace.semconv import OUTCOME_SCORED
@@ -69,6 +70,7 @@ def make_report(
         rates=summary,
         causes=words.count_causes(diagnosis.count_layers(records, thresholds)),
         advice=advise({rate.name: rate.mean for rate in summary if rate.mean is not None}, thresholds),
+        corrected=corrected_shares(records, frame.before),
         delivery_loss=estimates.delivery_loss(records),
         cost=rates.judging_cost(records),
         trends=trend.trends(records),

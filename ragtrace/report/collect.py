@@ -10,18 +10,16 @@ from ragtrace import semconv
 from ragtrace.extract import ObservationRow, complete_delivery, read_rag_call
 from ragtrace.langfuse import CallQuery, LangfuseApi, ScoreQuery, StoredScore
 from ragtrace.metrics.diagnosis import DEFAULT_THRESHOLDS
-from ragtrace.metrics.pooling import count_units
 from ragtrace.model import RagCall
 from ragtrace.report.assemble import Frame, Source, make_report
 from ragtrace.report.choosing import Choice, choices_of
 from ragtrace.report.content import Choices, Report
-from ragtrace.report.outcome import read_outcome
+from ragtrace.report.joining import make_records
 from ragtrace.report.records import CallRecord
-from ragtrace.report.segments import NEED_CONTENT, Segment, labels_of_content, labels_of_row
+from ragtrace.report.segments import NEED_CONTENT, Segment, labels_of_content
 
 Key = tuple[str, str]
 """Trace id and observation id."""
-_BY_PEOPLE = "ANNOTATION"
 _MOST_PARTS = 8
 _LEAST_CALLS_A_PART = 100
 
@@ -119,44 +117,6 @@ async def _look_inside(
             if choice.holds(call):
                 kept[key] = replace(records[key], labels={**records[key].labels, **labels_of_content(call)})
     return kept
-
-
-def make_records(rows: Iterable[ObservationRow], scores: Sequence[StoredScore]) -> tuple[CallRecord, ...]:
-    """Give each listed call its scores; scores of other observations are left out."""
-    answers: dict[Key, bool] = {}
-    numbers: dict[Key, dict[str, float]] = {}
-    units: dict[Key, dict[str, int]] = {}
-    marks: dict[Key, StoredScore] = {}
-    comments: dict[Key, dict[str, str]] = {}
-    for score in scores:
-        key = (score.trace_id or "", score.observation_id or "")
-        if score.source == _BY_PEOPLE:
-            # A person's number of a metric is none of the judge's.
-            if score.name == semconv.HUMAN_SUPPORTED:
-                answers.setdefault(key, bool(score.value))
-        elif score.name == semconv.RAG_OUTCOME:
-            marks.setdefault(key, score)
-        elif score.name != semconv.RAG_ALARM and score.data_type == "NUMERIC" and isinstance(score.value, float | int):
-            numbers.setdefault(key, {}).setdefault(score.name, float(score.value))
-            if score.comment:
-                comments.setdefault(key, {}).setdefault(score.name, score.comment)
-            count = count_units(score.name, score.metadata)
-            if count is not None:
-                units.setdefault(key, {}).setdefault(score.name, count)
-    return tuple(
-        CallRecord(
-            trace_id=row.trace_id,
-            observation_id=row.id,
-            started_at=row.start_time,
-            scores=numbers.get((row.trace_id, row.id), {}),
-            units=units.get((row.trace_id, row.id), {}),
-            comments=comments.get((row.trace_id, row.id), {}),
-            labels=labels_of_row(row),
-            human_supported=answers.get((row.trace_id, row.id)),
-            outcome=read_outcome(marks[row.trace_id, row.id]) if (row.trace_id, row.id) in marks else None,
-        )
-        for row in rows
-    )
 
 
 async def read_records(api: LangfuseApi, window: Window) -> tuple[CallRecord, ...]:

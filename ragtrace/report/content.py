@@ -212,6 +212,20 @@ class DeliveryLoss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedShare:
+    """The share of wholly supported answers of one judge in one language: by the judge, and corrected by people."""
+
+    judge: str
+    """Model and fingerprint."""
+    language: str
+    """Of the answers, as ISO 639-1."""
+    raw: Estimate
+    """By the judge alone."""
+    corrected: Estimate
+    """Its `n` counts the calls that people reviewed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingCost:
     """What judging the window took, as the judges reported it."""
 
@@ -256,6 +270,8 @@ class Report:
     """All judged calls of the window by what went wrong; a call may count for several."""
     advice: tuple[Advice, ...]
     """What the means of the window point to, layer by layer."""
+    corrected: tuple[CorrectedShare, ...]
+    """Where people reviewed enough calls; most answers first."""
     delivery_loss: DeliveryLoss
     cost: JudgingCost
     trends: tuple[Trend, ...]

@@ -78,6 +78,7 @@ def _environment() -> Environment:
         label=words.label,
         estimate=words.estimate,
         span=words.span,
+        stands_on=words.stands_on,
         change=words.change,
         compared=words.compared,
         loss=words.loss,

@@ -30,6 +30,8 @@ class StoredSentence:
     kind: SentenceKind
     verdict: ClaimVerdict | None
     claims: tuple[StoredClaim, ...]
+    text: str = ""
+    """Empty where the whole was too long to be stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,6 @@ def read_outcome(score: StoredScore) -> Outcome:
     """Read a `rag_outcome`; what is missing or of another type is left out, not guessed."""
     metadata = score.metadata
     judge = _object(metadata.get("judge"))
-    probability = json_text.as_number(metadata.get("inclusion_probability"))
     unscored = _object(metadata.get("unscored"))
     return Outcome(
         value=str(score.value),
@@ -69,8 +70,14 @@ def read_outcome(score: StoredScore) -> Outcome:
         prompt_tokens=json_text.as_integer(judge.get("prompt_tokens")) or 0,
         completion_tokens=json_text.as_integer(judge.get("completion_tokens")) or 0,
         cost=json_text.as_number(judge.get("cost")),
-        inclusion_probability=probability if probability and 0 < probability <= 1 else 1.0,
+        inclusion_probability=read_probability(score),
     )
+
+
+def read_probability(score: StoredScore) -> float:
+    """Return the probability with which the scored call came into the sample; 1 where it is missing or is none."""
+    probability = json_text.as_number(score.metadata.get("inclusion_probability"))
+    return probability if probability and 0 < probability <= 1 else 1.0
 
 
 def _sentences(value: JsonValue) -> Iterable[StoredSentence]:
@@ -81,6 +88,7 @@ def _sentences(value: JsonValue) -> Iterable[StoredSentence]:
             kind=next((kind for kind in get_args(SentenceKind) if kind == record.get("kind")), "statement"),
             verdict=_verdict(record.get("verdict")),
             claims=tuple(_claims(record.get("claims"))),
+            text=json_text.as_text(record.get("text")) or "",
         )
         for record in _objects(value)
     )

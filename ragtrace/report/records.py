@@ -25,9 +25,10 @@ class CallRecord:
     """Values by segment: `tag`, `model` and the like."""
     outcome: Outcome | None = None
     """None: no scorer came to it, or it was not sampled."""
-
     human_supported: bool | None = None
     """What a person answered: everything that the answer states is supported. None: nobody was asked."""
+    review_probability: float | None = None
+    """With which it was to be judged and put before people; None: `ragtrace review` did not choose it."""
 
     @property
     def probability(self) -> float:

@@ -56,6 +56,15 @@ def render_changes(report: Report) -> RenderableType:
     return table
 
 
+def render_corrected(report: Report) -> RenderableType:
+    """Return the share of wholly supported answers by the judge beside the corrected one."""
+    table = _plain_table("wholly supported answers", "by the judge", "corrected")
+    for share in report.corrected:
+        name = _line(f"{share.judge}, {share.language}")
+        table.add_row(name, words.estimate(share.raw), words.estimate(share.corrected))
+    return Group(table, *(_line(words.stands_on(share), style="dim") for share in report.corrected))
+
+
 def render_segments(report: Report) -> RenderableType:
     """Return the headline metrics of each segment."""
     names = [name for name in words.HEADLINE_METRICS if any(s.estimates[name].n for s in report.segments)]

@@ -8,6 +8,7 @@ from ragtrace.metrics.diagnosis import Layer
 from ragtrace.report.content import (
     CauseCount,
     Change,
+    CorrectedShare,
     DeliveryLoss,
     JudgingCost,
     MetricRates,
@@ -168,6 +169,14 @@ def span(found: Estimate) -> str:
     if found.low is None or found.high is None:
         return "too few answers for an interval" if found.n else "no interval"
     return f"{found.low:z.2f} to {found.high:z.2f}"
+
+
+def stands_on(found: CorrectedShare) -> str:
+    """Say what a corrected share stands on."""
+    return (
+        f"The corrected share of {found.judge}, language {found.language}, stands on "
+        f"{plural(found.corrected.n, 'call')} that people reviewed."
+    )
 
 
 def change(found: Change) -> str:

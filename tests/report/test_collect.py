@@ -16,8 +16,9 @@ from ragtrace.errors import BackendRejected
 from ragtrace.extract import ObservationRow
 from ragtrace.langfuse import CallQuery, ScoreQuery, StoredScore, open_langfuse
 from ragtrace.report.choosing import Choice
-from ragtrace.report.collect import Window, collect, make_records, score_queries
+from ragtrace.report.collect import Window, collect, score_queries
 from ragtrace.report.command import read_report
+from ragtrace.report.joining import make_records
 from ragtrace.report.pages import make_routes
 from ragtrace.report.records import CallRecord
 from ragtrace.scorer import ScoringOptions, StateFile, Tally, score_calls

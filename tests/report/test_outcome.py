@@ -55,6 +55,7 @@ def test_sentences_claims_and_judge_are_read():
                     StoredClaim(text="A", verdict="contradicted", evidence=(1, 0), withheld_evidence=(), reason="B."),
                     StoredClaim(text="", verdict="supported", evidence=(), withheld_evidence=(2,), reason=None),
                 ),
+                text="A.",
             ),
         ),
         reference=(StoredSentence(start=1, end=3, kind="greeting", verdict=None, claims=()),),
