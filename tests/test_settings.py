@@ -91,6 +91,27 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes, message: str):
     assert str(caught.value).startswith(f"{file}: {message}")
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[prices]\nm = 3", "prices.m=3: expected a table"),
+        (
+            '[alarms.a]\nmetric = "faithfulness"',
+            "alarms.a={'metric': 'faithfulness'}: expected one of above, below and change",
+        ),
+    ],
+)
+def test_what_is_expected_is_said_in_terms_of_the_file(tmp_path: Path, content: str, message: str):
+    """A table of the wrong shape is described as a table, not as an object of ours."""
+    file = tmp_path / "ragtrace.toml"
+    file.write_text(content)
+
+    with pytest.raises(ConfigError) as caught:
+        load_settings({}, toml=file)
+
+    assert str(caught.value) == f"ragtrace.toml: {message}"
+
+
 def test_a_value_in_the_file_is_named_by_its_key(tmp_path: Path):
     """A wrong value that came from the file says so."""
     file = tmp_path / "ragtrace.toml"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from ragtrace.metrics import METRICS
 from ragtrace.report.estimates import mean_of
 from ragtrace.report.records import CallRecord
 from ragtrace.settings import AlarmSettings
@@ -123,5 +124,7 @@ def _check_change(rule: Rule, recent: Sequence[CallRecord], *, usual: Sequence[C
 def describe(metric: str, estimate: Estimate, window: str) -> str:
     """Say a rate with its interval and what it stands on."""
     if estimate.value is None:
-        return f"{metric} of {estimate.n} judged answers in {window}"
+        # A metric of the user's own may have any name; one that no answer has looks like a slip of the pen.
+        doubt = "" if estimate.n or metric in METRICS else " (no metric of ragtrace: is the name right?)"
+        return f"{metric}{doubt} of {estimate.n} judged answers in {window}"
     return f"{metric} {estimate.value:.1%} [{estimate.low:.1%}, {estimate.high:.1%}] of {estimate.n} in {window}"

@@ -142,4 +142,6 @@ def _variables(field: str) -> list[str]:
 def _expected(field: str, message: str) -> str:
     if field in ("sample_rate", "capture_rate"):
         return "a number from 0 to 1"
-    return message.removeprefix("Input should be ")
+    if message.startswith("Input should be a valid dictionary"):
+        return "a table"
+    return message.removeprefix("Input should be ").removeprefix("Value error, ")

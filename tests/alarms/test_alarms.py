@@ -258,6 +258,8 @@ def test_the_command(local_langfuse, tmp_path, monkeypatch):
 
     empty = CliRunner().invoke(app, ["alarms"], env=environ)
     as_json = CliRunner().invoke(app, ["alarms", "--json", "--dry-run"], env=environ)
+    (tmp_path / "ragtrace.toml").write_text(toml.replace(METRIC, "halucination_rate"))
+    slip = CliRunner().invoke(app, ["alarms", "--dry-run"], env=environ)
     (tmp_path / "ragtrace.toml").write_text(toml.replace("above = 0.1", "above = 0.1\nbelow = 0.2"))
     both = CliRunner().invoke(app, ["alarms"], env=environ)
 
@@ -266,4 +268,5 @@ def test_the_command(local_langfuse, tmp_path, monkeypatch):
         "wait  wrong: hallucination_rate of 0 judged answers in 24h: too few to say anything\n",
     )
     assert json.loads(as_json.stdout)["news"] == "wait"
+    assert "wrong: halucination_rate (no metric of ragtrace: is the name right?) of 0 judged" in slip.stdout
     assert "one of above, below and change" in str(both.exception)
