@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ragtrace import files
 from ragtrace.errors import ConfigError
 
 
@@ -30,10 +31,7 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
     Raises:
         ConfigError: it cannot be written.
     """
-    try:
-        path.write_text(json.dumps(asdict(calibration), indent=2) + "\n", encoding="utf-8")
-    except OSError as exc:
-        raise ConfigError(f"{path}: cannot be written: {exc.strerror}") from None
+    files.write_text(path, json.dumps(asdict(calibration), indent=2) + "\n", named=str(path))
 
 
 def load_calibration(path: Path) -> Calibration:

@@ -1,11 +1,11 @@
 """Keep references in a file of JSON lines that people can read, mend and put under version control."""
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ragtrace import files
 from ragtrace.errors import ConfigError
 from ragtrace.extract import json_text
 from ragtrace.model import JsonValue
@@ -74,10 +74,7 @@ def read_file(path: Path, *, source: str | None = None) -> tuple[ReferenceRow, .
     Raises:
         ConfigError: it cannot be read, or lines are wrong; the first five are named.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: cannot be read ({exc}): name a file of JSON lines, or a .csv with a head") from None
+    text = files.read_text(path, expected="a file of JSON lines, or a .csv with a head")
     rows: list[ReferenceRow] = []
     problems: list[str] = []
     for number, found in _objects(text, is_csv=path.suffix.lower() == ".csv"):
@@ -99,14 +96,8 @@ def write_file(path: Path, rows: Iterable[ReferenceRow]) -> None:
     Raises:
         ConfigError: there is no writing to `path`.
     """
-    draft = path.with_name(path.name + ".part")
     lines = [json.dumps(row.as_json(), ensure_ascii=False, allow_nan=False) + "\n" for row in rows]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text("".join(lines), encoding="utf-8")
-        draft.replace(path)
-    except OSError as exc:
-        raise ConfigError(f"RAGTRACE_REFERENCES_FILE={path}: cannot be written ({exc.strerror})") from None
+    files.write_text(path, "".join(lines), named=f"RAGTRACE_REFERENCES_FILE={path}")
 
 
 def replace_source(path: Path, source: str, rows: Sequence[ReferenceRow]) -> int:
@@ -147,13 +138,11 @@ def _with_check(row: ReferenceRow, known: ReferenceRow | None) -> ReferenceRow:
 def _objects(text: str, *, is_csv: bool) -> Iterator[tuple[int, object]]:
     """Yield line numbers and objects; a text in place of an object says what is wrong."""
     if is_csv:
-        reader = csv.DictReader(text.splitlines(keepends=True))
+        reader = files.table(text)
         for row in reader:
             yield reader.line_num, {key: value for key, value in row.items() if isinstance(key, str) and value}
         return
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in files.lines(text):
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as exc:

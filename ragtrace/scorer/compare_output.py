@@ -1,12 +1,13 @@
 """Show a comparison: lines for people, JSON, a CSV file."""
 
 import csv
+import io
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from ragtrace.errors import ConfigError
+from ragtrace import files
 from ragtrace.extract import json_text
 from ragtrace.model import JsonValue
 from ragtrace.scorer.compare import FEWEST_ROWS, Change, Comparison, Ruling
@@ -64,13 +65,11 @@ def write_csv(found: Comparison, path: Path) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, _COLUMNS)
-            table.writeheader()
-            table.writerows(_cells(change) for change in found.changes)
-    except OSError as exc:
-        raise ConfigError(f"--csv {path}: cannot be written ({exc.strerror}): name another file") from exc
+    out = io.StringIO(newline="")
+    table = csv.DictWriter(out, _COLUMNS)
+    table.writeheader()
+    table.writerows(_cells(change) for change in found.changes)
+    files.write_text(path, out.getvalue(), named=f"--csv {path}")
 
 
 def _by_layer(found: Comparison) -> Iterator[str]:

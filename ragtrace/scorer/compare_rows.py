@@ -1,13 +1,12 @@
 """Read one side of a comparison from a file: JSON lines of `ragtrace judge`, or a table with a column a metric."""
 
-import csv
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from ragtrace import files
 from ragtrace.errors import ConfigError
 from ragtrace.extract import json_text
 from ragtrace.model import JsonValue
@@ -42,10 +41,7 @@ def read_file(path: Path) -> list[Sample]:
     Raises:
         ConfigError: the file cannot be read, holds no row, or a row is not in one of the formats.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: cannot be read ({exc}): name a file of `ragtrace judge`, or a CSV") from None
+    text = files.read_text(path, expected="a file of `ragtrace judge`, or a CSV")
     read = _read_table if path.suffix.lower() == ".csv" else _read_lines
     samples = list(read(text, path))
     if not samples:
@@ -54,24 +50,19 @@ def read_file(path: Path) -> list[Sample]:
 
 
 def _read_lines(text: str, path: Path) -> Iterator[Sample]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            yield _of_output(line, f"{path}:{number}")
+    return (_of_output(line, f"{path}:{number}") for number, line in files.lines(text))
 
 
 def _of_output(line: str, place: str) -> Sample:
-    try:
-        row = json.loads(line)
-    except ValueError as exc:
-        raise ConfigError(f"{place}: not JSON ({exc}): write one JSON object a line") from None
-    scores = row.get("scores") if isinstance(row, dict) else None
+    row = files.parse_object(line, place)
+    scores = row.get("scores")
     if not isinstance(scores, dict):
         raise ConfigError(f"{place}: `scores` is missing: expected a line that `ragtrace judge` wrote")
     return _sample(row, {name: _number(score) for name, score in scores.items()})
 
 
 def _read_table(text: str, path: Path) -> Iterator[Sample]:
-    reader = csv.DictReader(text.splitlines())
+    reader = files.table(text)
     for row in reader:
         place = f"{path}:{reader.line_num}"
         if None in row or None in row.values():

@@ -7,6 +7,7 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from ragtrace import files
 from ragtrace.errors import ConfigError
 from ragtrace.judge import judge_calls, make_judge
 from ragtrace.model import Claim, RagCall, Verdicts
@@ -94,16 +95,12 @@ def read_calls(path: Path) -> list[RagCall]:
     Raises:
         ConfigError: the file or a row cannot be read.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: cannot be read ({exc}): name a file of JSON lines") from None
     calls = []
-    for number, line in enumerate(lines, 1):
-        row = parse_line(line, number) if line.strip() else None
+    for number, line in files.lines(files.read_text(path, expected="a file of JSON lines")):
+        row = parse_line(line, number)
         if isinstance(row, BadRow):
             raise ConfigError(f"{path}:{number}: {row.problem}")
-        calls += [row] if row else []
+        calls.append(row)
     return calls
 
 

@@ -1,11 +1,11 @@
 """Read claims that people labelled, judge them, and hold the verdicts beside the labels."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from ragtrace import files
 from ragtrace.errors import ConfigError
 from ragtrace.extract import json_text
 from ragtrace.judge import Judge, judge_calls
@@ -56,43 +56,38 @@ def read_labels(path: Path) -> list[LabelledRow]:
     Raises:
         ConfigError: the file cannot be read, or a line is not in the documented format.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"{path}: cannot be read ({exc}): name a file of JSON lines") from None
-    rows = (_read(line, f"{path}:{number}", path.stem) for number, line in enumerate(lines, 1) if line.strip())
+    text = files.read_text(path, expected="a file of JSON lines")
+    rows = (_read(line, f"{path}:{number}", path.stem) for number, line in files.lines(text))
     return [row for row in rows if row.labels]
 
 
 def _read(line: str, place: str, data_set: str) -> LabelledRow:
-    try:
-        stored = json.loads(line)
-    except ValueError as exc:
-        raise ConfigError(f"{place}: not JSON ({exc}): write one JSON object a line") from None
-    claims = stored.get("claims") if isinstance(stored, dict) else None
-    if not isinstance(claims, list):
+    stored = files.parse_object(line, place)
+    found = stored.get("claims")
+    if not isinstance(found, list):
         raise ConfigError(f"{place}: `claims` is missing: expected a list of objects with `text` and `supported`")
-    texts = [_claim_text(claim, place) for claim in claims]
+    claims = [_claim(claim, place) for claim in found]
+    texts = [str(claim["text"]) for claim in claims]
     row: Row = json_text.clean_object({"question": "", **stored, "answer": _BETWEEN.join(texts)})
     call = read_row(row, 0)
     if isinstance(call, BadRow):
         raise ConfigError(f"{place}: {call.problem}")
     starts = [sum(len(text) + len(_BETWEEN) for text in texts[:i]) for i in range(len(texts))]
     labels = (
-        Label(start=start, end=start + len(text), is_supported=claim["supported"], kind=_kind(claim))
+        Label(start=start, end=start + len(text), is_supported=claim["supported"] is True, kind=_kind(claim))
         for claim, text, start in zip(claims, texts, starts, strict=True)
     )
     return LabelledRow(data_set=data_set, language=str(stored.get("lang", "und")), call=call, labels=tuple(labels))
 
 
-def _claim_text(claim: JsonValue, place: str) -> str:
+def _claim(claim: JsonValue, place: str) -> dict[str, JsonValue]:
     if (
         not isinstance(claim, dict)
         or not isinstance(claim.get("text"), str)
         or not isinstance(claim.get("supported"), bool)
     ):
         raise ConfigError(f"{place}: a claim is {str(claim)[:60]!r}: expected an object with `text` and `supported`")
-    return str(claim["text"])
+    return claim
 
 
 def _kind(claim: dict[str, JsonValue]) -> str | None:

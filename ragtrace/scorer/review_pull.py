@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ragtrace.errors import ConfigError
+from ragtrace import files
 from ragtrace.extract import complete_delivery, json_text, read_rag_call
 from ragtrace.langfuse import LangfuseApi, StoredScore, open_langfuse
 from ragtrace.model import JsonValue, RagCall
@@ -131,10 +131,8 @@ def _claim_texts(sentences: JsonValue) -> Iterable[str]:
 
 
 def _write(path: Path, lines: Sequence[Mapping[str, JsonValue]]) -> None:
-    try:
-        path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
-    except OSError as exc:
-        raise ConfigError(f"--labels {path}: cannot be written ({exc.strerror}): name another file") from exc
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    files.write_text(path, text, named=f"--labels {path}")
 
 
 def _line(agreement: Agreement) -> str:
