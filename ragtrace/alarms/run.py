@@ -1,6 +1,5 @@
 """Look at all alarms once: read the calls, hold them against each rule, tell what is new."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +14,7 @@ from ragtrace.model import JsonValue
 from ragtrace.report.collect import Window, read_records
 from ragtrace.scorer.command import project_key
 from ragtrace.scorer.moments import parse_moment
+from ragtrace.scorer.records import stable_id
 from ragtrace.semconv import (
     GRADE_COMPLETENESS,
     GRADE_CORRECTNESS,
@@ -128,10 +128,9 @@ async def _write(api: LangfuseApi, rule: Rule, finding: Finding) -> None:
     call = finding.call
     if call is None:
         return
-    told = f"{rule.name}\x1f{call.trace_id}\x1f{call.observation_id}"
     estimate = finding.estimate
     record = ScoreRecord(
-        id="rt-" + hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32],
+        id=stable_id(rule.name, call.trace_id, call.observation_id),
         trace_id=call.trace_id,
         observation_id=call.observation_id,
         name=RAG_ALARM,

@@ -1,6 +1,5 @@
 """Put answers beyond a limit, as a rule the worst, into a Langfuse dataset, each once."""
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ragtrace.extract import complete_delivery, json_text, read_rag_call
 from ragtrace.langfuse import LangfuseApi, ScoreQuery, datasets, open_langfuse
 from ragtrace.langfuse.datasets import DatasetItem
 from ragtrace.model import JsonValue, RagCall
+from ragtrace.scorer.records import stable_id
 from ragtrace.scorer.state import CallKey
 from ragtrace.settings import Settings
 
@@ -100,7 +100,7 @@ async def run_promote(settings: Settings, request: PromoteRequest) -> PromoteSum
 
 def item_id(dataset: str, key: CallKey) -> str:
     """Return the id of a call's item in a dataset."""
-    return "rt-" + hashlib.sha256("\x1f".join((dataset, *key)).encode()).hexdigest()[:32]
+    return stable_id(dataset, *key)
 
 
 def _parse_below(text: str) -> tuple[str, float]:

@@ -35,8 +35,12 @@ class CallScores:
 
 def score_id(trace_id: str, observation_id: str, name: str) -> str:
     """Return the id of a score: the same whenever and wherever this metric of this call is written."""
-    parts = "\x1f".join((trace_id, observation_id, name))
-    return "rt-" + hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return stable_id(trace_id, observation_id, name)
+
+
+def stable_id(*parts: str) -> str:
+    """Return an id for Langfuse that is the same whenever and wherever the same thing is written."""
+    return "rt-" + hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def make_scores(
