@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import SCORE, app
 from ragtrace.cli.common import Concurrency, JudgeModel, MetricNames, Since, Until, extra, metric_names_of
 from ragtrace.errors import ConfigError
 from ragtrace.settings import load_settings
 
 
-@app.command()
+@app.command(rich_help_panel=SCORE)
 def score(  # noqa: PLR0913 - the options of a command are its arguments
     since: Since = "24h",
     until: Until = None,
@@ -32,6 +32,9 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
     role: Annotated[
         Literal["coordinator", "worker", "both"], typer.Option(help="With --distributed: coordinator, worker or both.")
     ] = "both",
+    comments: Annotated[
+        bool, typer.Option("--comments", help="Comment in Langfuse on each answer that fails, once.")
+    ] = False,
     sample_rate: Annotated[float | None, typer.Option(help="Share of the calls to judge, 0-1.")] = None,
     metrics: MetricNames = None,
     judge_model: JudgeModel = None,
@@ -42,7 +45,12 @@ def score(  # noqa: PLR0913 - the options of a command are its arguments
     with extra("score"):
         from ragtrace.scorer import command, progress, service
     settings = load_settings(
-        overrides={"sample_rate": sample_rate, "judge_model": judge_model, "concurrency": concurrency}
+        overrides={
+            "sample_rate": sample_rate,
+            "judge_model": judge_model,
+            "concurrency": concurrency,
+            "scorer_comments": comments or None,
+        }
     )
     if sum((follow, once, backfill, dry_run)) > 1:
         raise ConfigError("--follow, --once, --backfill, --dry-run: give one of them")
@@ -85,7 +93,7 @@ def _show_versions() -> None:
     logging.getLogger("ragtrace.scorer.versions").setLevel(logging.INFO)
 
 
-@app.command()
+@app.command(rich_help_panel=SCORE)
 def judge(
     file: Annotated[str, typer.Argument(help="JSON lines; - reads standard input.")],
     out: Annotated[str, typer.Option(help="File to write; - is standard output.")] = "-",
@@ -106,7 +114,7 @@ def judge(
     sys.exit(summary.exit_code)
 
 
-@app.command()
+@app.command(rich_help_panel=SCORE)
 def promote(
     dataset: Annotated[str, typer.Option(help="Langfuse dataset; made if it is not there.")],
     below: Annotated[

@@ -102,6 +102,7 @@ def scoring_options(settings: Settings, request: ScoreRequest, on_change: Callab
         tokens_per_hour=None if request.trace_id else settings.sampling_tokens_per_hour,
         concurrency=settings.concurrency,
         is_rescore=request.is_rescore,
+        has_comments=settings.scorer_comments,
         on_change=on_change,
         references=open_references(settings),
         events=make_events(settings),

@@ -19,6 +19,7 @@ from ragtrace.scorer.judging import JudgedCall, MetricChoice, guarded, judge_cal
 from ragtrace.scorer.moments import utc_now
 from ragtrace.scorer.reading import CallReader, key_of
 from ragtrace.scorer.records import make_scores
+from ragtrace.scorer.remarks import Remarks
 from ragtrace.scorer.selection import Sampling, is_own_call
 from ragtrace.scorer.sender import Sender
 from ragtrace.scorer.slots import thinned, with_thresholds
@@ -48,6 +49,8 @@ class ScoringOptions:
     """Token budget that thins the sample."""
     is_rescore: bool = False
     """Judge calls that are done again, and replace their scores."""
+    has_comments: bool = False
+    """Comment on answers that fail."""
     on_change: Callable[[Tally], None] = lambda tally: None
     """Called whenever the counts moved."""
     postpone: Callable[[ObservationRow, str], None] = lambda row, reason: None
@@ -150,6 +153,7 @@ class _Run:
         self._tally = tally
         self._sender = Sender(api, state, on_written=options.on_written)
         self._withdrawals = Withdrawals(api)
+        self._remarks = Remarks(api)
         self._rows: asyncio.Queue[ObservationRow | None] = asyncio.Queue(maxsize=options.concurrency)
         self._judge_failures = 0
         self._failure: BackendError | None = None
@@ -221,6 +225,8 @@ class _Run:
             self._judge_failures = 0
             self._sender.take(key_of(row), scores)
             self._add_events(call, judged)
+            if self._options.has_comments:
+                self._remarks.note(key_of(row), judged.results)
             if self._options.is_rescore:
                 self._withdrawals.note(key_of(row), judged.results)
         else:
@@ -267,9 +273,11 @@ class _Run:
                         await all_judged.wait()
                 await self._sender.send_some(self._tally)
                 await self._withdrawals.carry_out(self._tally)
+                await self._remarks.write()
                 self._options.on_change(self._tally)
             await self._sender.flush(self._tally)
             await self._withdrawals.carry_out(self._tally)
+            await self._remarks.write()
         except BackendError as exc:
             self._stop(_UNAVAILABLE, exc)
 

@@ -101,6 +101,8 @@ class Settings(BaseSettings):
     """A trace without a rag-call is read when nothing of it ended for so long."""
     scorer_incomplete_seconds: float = Field(default=1800.0, ge=0)
     """A trace that lacks its answer is waited for so long, then unscored."""
+    scorer_comments: bool = False
+    """Comment in Langfuse on each answer that fails, once."""
     scorer_events: str | None = None
     """Where scores go as OTel events, too: an OTLP/HTTP address of logs (`http://…/v1/logs`), or a file."""
     scorer_drain_seconds: float = Field(default=30.0, ge=0)
