@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import READ, app
 from ragtrace.cli.common import extra
 from ragtrace.errors import BackendError
 from ragtrace.settings import load_settings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ragtrace.alarms.run import Told
 
 
-@app.command()
+@app.command(rich_help_panel=READ)
 def alarms(
     every: Annotated[
         float | None, typer.Option(min=1, metavar="SECONDS", help="Look again and again, until Ctrl-C.")

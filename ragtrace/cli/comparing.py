@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import READ, app
 from ragtrace.cli.common import extra
 from ragtrace.settings import load_settings
 
 _SIDE = "A file (JSON lines of `ragtrace judge`, CSV), a window (24h..12h), release:NAME, tag:NAME, run:DATASET/RUN."
 
 
-@app.command()
+@app.command(rich_help_panel=READ)
 def compare(
     baseline: Annotated[str, typer.Argument(help=_SIDE)],
     candidate: Annotated[str, typer.Argument(help="The same.")],

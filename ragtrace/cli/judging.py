@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import START, TRUST, app
 from ragtrace.cli.common import Concurrency, JudgeModel, extra
 from ragtrace.settings import load_settings
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def doctor() -> None:
     """Look at everything that scoring needs, and say how to mend what is wrong."""
     with extra("score"):
@@ -23,7 +23,7 @@ def doctor() -> None:
     sys.exit(1 if any(finding.level == "fail" for finding in findings) else 0)
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 def calibrate(
     labels: Annotated[Path, typer.Argument(help="JSON lines with 30 to 60 claims that people labelled.")],
     out: Annotated[Path, typer.Option(help="File to write; RAGTRACE_JUDGE_CALIBRATION names it then.")],
@@ -38,7 +38,7 @@ def calibrate(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 def consistency(
     file: Annotated[Path, typer.Argument(help="JSON lines, as `ragtrace judge` takes them; at least 50.")],
     judge_model: JudgeModel = None,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import TRUST, app
 from ragtrace.cli.common import JudgeModel, extra
 from ragtrace.errors import ConfigError
 from ragtrace.settings import load_settings
@@ -12,7 +12,7 @@ from ragtrace.stats.plan import Cost, Plan
 from ragtrace.stats.sample_size import calls_for_change, calls_for_rate
 
 
-@app.command()
+@app.command(rich_help_panel=TRUST)
 def plan(
     rate: Annotated[
         float, typer.Option(help="The rate that you expect, e.g. 0.1 of the sentences; 0.5 asks for most.")

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import SCORE, app
 from ragtrace.cli.common import JudgeModel, extra
 from ragtrace.settings import load_settings
 
 references = typer.Typer(no_args_is_help=True, help="Keep known good answers, and match them to production questions.")
-app.add_typer(references, name="references")
+app.add_typer(references, name="references", rich_help_panel=SCORE)
 
 
 @references.command()

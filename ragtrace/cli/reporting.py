@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import READ, app
 from ragtrace.cli.common import Since, Until, extra
 from ragtrace.settings import load_settings
 
 By = Literal["tag", "environment", "release", "model", "language", "retriever", "name"]
 
 
-@app.command()
+@app.command(rich_help_panel=READ)
 def report(
     since: Since = "24h",
     until: Until = None,

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import TRUST, app
 from ragtrace.cli.common import Since, extra
 from ragtrace.settings import load_settings
 
 review = typer.Typer(no_args_is_help=True, help="Let people look at some of the judge's work in Langfuse.")
-app.add_typer(review, name="review")
+app.add_typer(review, name="review", rich_help_panel=TRUST)
 
 
 @review.command()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragtrace.cli.app import app
+from ragtrace.cli.app import START, app
 from ragtrace.cli.common import extra
 from ragtrace.errors import ConfigError
 from ragtrace.settings import load_settings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def serve(
     host: Annotated[str, typer.Option(help="A loopback address; no other is taken.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8123,
@@ -58,7 +58,7 @@ def serve(
         raise ConfigError(str(exc)) from None
 
 
-@app.command()
+@app.command(rich_help_panel=START)
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo keeps its server's database and its report.")] = Path(
         ".ragtrace/demo"
