@@ -19,8 +19,8 @@ REFUSED_KEY: Final = "refused"
 LIST_KEY: Final = "verdicts"
 _DECODER = json.JSONDecoder(strict=False)
 _THOUGHT = r"think|thinking|thought|thoughts|reasoning|reflection"
-_OPENING = re.compile(rf"<(?:{_THOUGHT})>|◁think▷|<\|channel\|>analysis", re.IGNORECASE)
-_CLOSING = re.compile(rf"</(?:{_THOUGHT})>|◁/think▷|<\|channel\|>final(?:<\|message\|>)?", re.IGNORECASE)
+_OPENING = re.compile(rf"<(?:{_THOUGHT})>|◁think▷|\[THINK\]|<\|channel\|>analysis", re.IGNORECASE)
+_CLOSING = re.compile(rf"</(?:{_THOUGHT})>|◁/think▷|\[/THINK\]|<\|channel\|>final(?:<\|message\|>)?", re.IGNORECASE)
 _MOST_BRACES = 500
 """Opening braces tried in one reply: each costs a scan, and a hostile text may hold thousands."""
 
