@@ -13,6 +13,7 @@ PROJECT_ID = "local-project"
 JSON_TYPE = "application/json; charset=utf-8"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - written with a Z of our own
 _LARGEST_EXACT_FLOAT = 1e21
 # JavaScript prints larger numbers with an exponent.
 _MOST_DIGITS = 308
@@ -69,7 +70,8 @@ def from_text(text: str) -> Json:
     Raises:
         ValueError: the text is not JSON (NaN and Infinity are not), or a number is beyond all bounds.
     """
-    return _parse(text, parse_int=_finite_int)
+    value: Json = _STRICT.decode(text)
+    return value
 
 
 def from_metadata(text: str) -> Json:
@@ -78,19 +80,14 @@ def from_metadata(text: str) -> Json:
     An integer that a double cannot hold stays text.
     """
     try:
-        return _parse(text, parse_int=_exact_int)
+        value: Json = _EXACT.decode(text)
     except (ValueError, RecursionError):
         return text
-
-
-def _parse(text: str, *, parse_int: Callable[[str], Json]) -> Json:
-    value: Json = json.loads(
-        text,
-        parse_constant=_refuse_constant,
-        parse_float=_shortest_number,
-        parse_int=parse_int,
-    )
     return value
+
+
+def _decoder(parse_int: Callable[[str], Json]) -> json.JSONDecoder:
+    return json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_shortest_number, parse_int=parse_int)
 
 
 def _refuse_constant(name: str) -> Json:
@@ -115,6 +112,9 @@ def _exact_int(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MOST_DIGITS and int(float(digits)) == int(digits) else digits
 
 
+_STRICT, _EXACT = _decoder(_finite_int), _decoder(_exact_int)
+
+
 def _javascript(value: Json) -> Json:
     if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_EXACT_FLOAT:
         return int(value)
@@ -127,8 +127,8 @@ def _javascript(value: Json) -> Json:
 
 def iso(milliseconds: int) -> str:
     """Format a time as Langfuse does."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"
+    # Listings write three times a row: this takes a fifth of what `strftime` takes.
+    return (_NAIVE_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds") + "Z"
 
 
 def parse_strict_time(text: str) -> int | None:
