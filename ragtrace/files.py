@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def table(text: str) -> "csv.DictReader[str]":
 
 
 def write_text(path: Path, text: str, *, named: str) -> None:
-    """Write a file, whole or not at all.
+    """Write a file, whole or not at all; a link or a device is written through.
 
     Args:
         path: The file; its folder is made.
@@ -63,14 +62,14 @@ def write_text(path: Path, text: str, *, named: str) -> None:
         ConfigError: there is no writing to it.
     """
     try:
-        if path.exists() and not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            # A file that took the place of a device or a link would break what others use it for.
             _write(path, text)
             return
-        place = Path(os.path.realpath(path))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_name(place.name + ".part")
+        draft = path.with_name(path.name + ".part")
         _write(draft, text)
-        draft.replace(place)
+        draft.replace(path)
     except OSError as exc:
         raise ConfigError(f"{named}: cannot be written ({exc.strerror}): name another file") from None
 

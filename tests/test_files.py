@@ -50,14 +50,21 @@ def test_json_that_is_nested_too_deep_is_said_to_be_wrong(tmp_path: Path, read):
         read(tmp_path / "rows.jsonl")
 
 
-def test_a_file_is_written_whole_and_where_a_link_points(tmp_path: Path):
-    """Folders are made, a link stays a link, and no draft is left."""
-    (tmp_path / "link").symlink_to(tmp_path / "new" / "file.csv")
-    files.write_text(tmp_path / "link", "a,b\r\n", named="--csv link")
+def test_a_file_is_written_whole(tmp_path: Path):
+    """Its folder is made, and no draft is left."""
+    files.write_text(tmp_path / "new" / "file.csv", "a,b\r\n", named="--csv")
 
-    assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "new" / "file.csv").read_bytes() == b"a,b\r\n"
     assert os.listdir(tmp_path / "new") == ["file.csv"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path):
+    """What it points to is written."""
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    files.write_text(tmp_path / "link", "a", named="--csv")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "a"
 
 
 def test_what_is_no_file_is_written_to_as_it_is(tmp_path: Path):

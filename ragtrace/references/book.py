@@ -1,6 +1,7 @@
 """Find the known good answer to a production question, or none: a wrong one would be worse."""
 
 import logging
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from ragtrace.text import normalise
 Lookup = Callable[[RagCall], str | None]
 """A program's own way to the reference of a call."""
 _NEARLY_AS_NEAR = 0.02
+_NUMBER = re.compile(r"\d+")
 _logger = logging.getLogger(__name__)
 
 
@@ -47,6 +49,9 @@ class ReferenceBook:
             self._by_text[row.question.strip()].append(row)
             if form := normalise(row.question):
                 self._by_normal_form[form].append(row)
+        self._by_numbers: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for form in self._by_normal_form:
+            self._by_numbers[_numbers(form)].append(form)
         self.counts: Counter[str] = Counter()
         """Calls by how their reference was found: a `ReferenceHow`, `ambiguous` or `none`."""
 
@@ -71,10 +76,12 @@ class ReferenceBook:
         self, question: str, *, trace_id: str | None = None
     ) -> tuple[ReferenceMatch, ReferenceRow] | tuple[None, None]:
         """Return the reference of a question and how it was found; none where several differ."""
-        how, similarity, rows = self._find(question, trace_id)
-        if not rows:
+        how, similarity, found = self._find(question, trace_id)
+        if not found:
             self.counts["none"] += 1
             return None, None
+        fitting = [row for row in found if row.fits is not False]
+        rows = fitting if self._is_gated and fitting else found
         row = rows[0]
         if any(normalise(other.answer) != normalise(row.answer) for other in rows):
             if not self.counts["ambiguous"]:
@@ -105,13 +112,19 @@ class ReferenceBook:
         return ("similar", *self._nearest(form)) if form and self._similarity is not None else ("similar", 0.0, ())
 
     def _nearest(self, form: str) -> tuple[float, Sequence[ReferenceRow]]:
-        """Return the references of the questions nearest in wording, those that are nearly as near included."""
+        """Return the references of the questions nearest in wording, those that are nearly as near included.
+
+        Questions with other numbers are other questions, however near: gate 1 is not gate 2.
+        """
+        alike = self._by_numbers.get(_numbers(form), ())
         least = 100 * (self._similarity or 0.0)
-        near = process.extract(
-            form, self._by_normal_form.keys(), scorer=fuzz.token_sort_ratio, score_cutoff=least, limit=5
-        )
+        near = process.extract(form, alike, scorer=fuzz.token_sort_ratio, score_cutoff=least, limit=5)
         if not near:
             return 0.0, ()
         best = near[0][1] / 100
         forms = [found for found, score, _ in near if score / 100 >= best - _NEARLY_AS_NEAR]
         return best, [row for found in forms for row in self._by_normal_form[found]]
+
+
+def _numbers(form: str) -> tuple[str, ...]:
+    return tuple(sorted(_NUMBER.findall(form)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ragtrace.errors import ConfigError
+from ragtrace import files
 from ragtrace.langfuse import open_langfuse
 from ragtrace.metrics.diagnosis import all_thresholds
 from ragtrace.report import terminal, words
@@ -37,7 +37,7 @@ def write_page(report: Report, path: Path) -> None:
     Raises:
         ConfigError: there is no writing to `path`.
     """
-    _write(path, render_page(report), option="--html")
+    files.write_text(path, render_page(report), named=f"--html {path}")
 
 
 def write_table(report: Report, path: Path) -> None:
@@ -46,21 +46,7 @@ def write_table(report: Report, path: Path) -> None:
     Raises:
         ConfigError: there is no writing to `path`.
     """
-    _write(path, to_csv(report), option="--csv")
-
-
-def _write(path: Path, text: str, *, option: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            # A file that took the place of a device or a link would break what others use it for.
-            path.write_text(text, encoding="utf-8")
-            return
-        draft = path.with_name(path.name + ".part")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as exc:
-        raise ConfigError(f"{option} {path}: cannot be written ({exc.strerror}); name another file") from None
+    files.write_text(path, to_csv(report), named=f"--csv {path}")
 
 
 def print_report(report: Report, console: Console) -> None:

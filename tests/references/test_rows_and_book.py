@@ -115,12 +115,28 @@ def test_two_answers_are_none(caplog):
     """Questions with different known answers get none of them; spellings of one answer are one."""
     same = ReferenceBook([row(), row("how large is it", "it holds one litre")])
     different = ReferenceBook([row(), row("how large is it", "Two litres.")])
-    near = ReferenceBook([row("Is gate 1 open?"), row("Is gate 2 open?", "No.")], similarity=0.8)
+    near = ReferenceBook([row("Is gate A open?"), row("Is gate B open?", "No.")], similarity=0.8)
 
     assert same.match("HOW LARGE IS IT?")[0] is not None
-    assert different.match("HOW LARGE IS IT?") == near.match("Is gate 3 open?") == (None, None)
+    assert different.match("HOW LARGE IS IT?") == near.match("Is gate C open?") == (None, None)
     assert different.counts == near.counts == {"ambiguous": 1}
     assert "none of them is used" in caplog.text
+
+
+def test_the_first_of_many_ambiguous_questions_is_logged(caplog):
+    """All are counted, and the log is not flooded."""
+    book = ReferenceBook([row(), row("how large is it", "Two litres.")])
+
+    assert [book.match("HOW LARGE IS IT?") for _ in range(3)] == [(None, None)] * 3
+    assert (book.counts, len(caplog.records)) == ({"ambiguous": 3}, 1)
+
+
+def test_another_number_is_another_question():
+    """However near in words, gate 2 is not gate 1; the same number in a near wording is."""
+    book = ReferenceBook([row("Is gate 1 open today?")], similarity=0.8)
+
+    assert book.match("Is gate 2 open today?") == (None, None)
+    assert book.match("Is the gate 1 open today?")[0] is not None
 
 
 def test_a_trace_with_several_questions():
@@ -193,3 +209,11 @@ def test_the_file_is_json_lines(tmp_path: Path):
         "answer": LITRES,
         "source": "file:a",
     }
+
+
+@pytest.mark.parametrize(("is_gated", "answer"), [(True, LITRES), (False, None)])
+def test_a_reference_that_does_not_answer_gives_way_to_one_that_does(is_gated: bool, answer: str | None):
+    """Where one of two answers is known to be wrong, the other is meant; without the gate the two are ambiguous."""
+    book = ReferenceBook([row(answer="In Berlin.", fits=False, why="a place"), row()], is_gated=is_gated)
+
+    assert book.complete(call(question="How large is it?", reference=None)).reference == answer

@@ -191,7 +191,7 @@ def test_devices_and_links_stay_what_they_are(tmp_path):
     write_table(report(clear()), tmp_path / "link.csv")
     write_table(report(clear()), Path("/dev/null"))
 
-    with pytest.raises(ConfigError, match=r"^--csv .*: cannot be written \(Is a directory\); name another file$"):
+    with pytest.raises(ConfigError, match=r"^--csv .*: cannot be written \(Is a directory\): name another file$"):
         write_table(report(clear()), tmp_path)
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_text() != "old"
@@ -202,5 +202,5 @@ def test_unwritable_page_is_one_line(tmp_path):
     """A path that cannot be written is named with its option."""
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(ConfigError, match=r"^--html .*file/report.html: cannot be written \(.*\); name another file$"):
+    with pytest.raises(ConfigError, match=r"^--html .*file/report.html: cannot be written \(.*\): name another file$"):
         write_page(report(), tmp_path / "file" / "report.html")
