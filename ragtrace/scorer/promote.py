@@ -7,15 +7,14 @@ from datetime import datetime
 
 from ragtrace import __version__
 from ragtrace.errors import ConfigError
-from ragtrace.extract import complete_delivery, json_text, read_rag_call
+from ragtrace.extract import json_text
 from ragtrace.langfuse import LangfuseApi, ScoreQuery, datasets, open_langfuse
 from ragtrace.langfuse.datasets import DatasetItem
 from ragtrace.model import JsonValue, RagCall
 from ragtrace.scorer.records import stable_id
+from ragtrace.scorer.rereading import read_again
 from ragtrace.scorer.state import CallKey
 from ragtrace.settings import Settings
-
-_TRACES_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,15 +144,8 @@ async def _items(
     api: LangfuseApi, worst: Mapping[CallKey, Mapping[str, float]], dataset: str
 ) -> tuple[DatasetItem, ...]:
     """Return an item for each call that Langfuse still has."""
-    traces = sorted({trace_id for trace_id, _ in worst})
-    items: dict[CallKey, DatasetItem] = {}
-    for start in range(0, len(traces), _TRACES_AT_ONCE):
-        for row in await api.fetch_traces(traces[start : start + _TRACES_AT_ONCE]):
-            key = (row.trace_id, row.id)
-            if key in worst and key not in items:
-                call = complete_delivery(read_rag_call(row))
-                items[key] = _item(call, key, scores=worst[key], dataset=dataset)
-    return tuple(items.values())
+    found = [read async for read in read_again(api, worst)]
+    return tuple(_item(call, key, scores=worst[key], dataset=dataset) for key, call in found)
 
 
 def _item(call: RagCall, key: CallKey, *, scores: Mapping[str, float], dataset: str) -> DatasetItem:

@@ -7,15 +7,14 @@ from datetime import datetime
 from pathlib import Path
 
 from ragtrace import files
-from ragtrace.extract import complete_delivery, json_text, read_rag_call
+from ragtrace.extract import json_text
 from ragtrace.langfuse import LangfuseApi, StoredScore, open_langfuse
 from ragtrace.model import JsonValue, RagCall
+from ragtrace.scorer.rereading import read_again
 from ragtrace.scorer.review import GOOD_AGREEMENT, Agreement, Opinion, agreements
 from ragtrace.scorer.review_scores import Reviews, read_reviews
 from ragtrace.settings import Settings
 from ragtrace.text import detect_language
-
-_TRACES_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,15 +81,7 @@ async def _labels(
     api: LangfuseApi, opinions: Sequence[Opinion], outcomes: Mapping[tuple[str, str], StoredScore]
 ) -> list[dict[str, JsonValue]]:
     wanted = {opinion.key: opinion for opinion in opinions}
-    traces = sorted({trace_id for trace_id, _ in wanted})
-    found: dict[tuple[str, str], dict[str, JsonValue]] = {}
-    for start in range(0, len(traces), _TRACES_AT_ONCE):
-        for row in await api.fetch_traces(traces[start : start + _TRACES_AT_ONCE]):
-            key = (row.trace_id, row.id)
-            if key in wanted:
-                call = complete_delivery(read_rag_call(row))
-                found.setdefault(key, _label(call, wanted[key], outcomes[key]))
-    return list(found.values())
+    return [_label(call, wanted[key], outcomes[key]) async for key, call in read_again(api, wanted)]
 
 
 def _label(call: RagCall, opinion: Opinion, outcome: StoredScore) -> dict[str, JsonValue]:

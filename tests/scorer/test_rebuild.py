@@ -11,9 +11,11 @@ import pytest
 from ragtrace.extract import ObservationRow
 from ragtrace.extract.span import Span
 from ragtrace.langfuse import CallQuery, Connection, LangfuseApi, RetryPolicy
+from ragtrace.langfuse.datasets import read_items
 from ragtrace.local.in_thread import LocalLangfuse
 from ragtrace.scorer import ScoringOptions, StateFile, Tally
 from ragtrace.scorer.follow import Follower, Lookback
+from ragtrace.scorer.promote import PromoteRequest, parse_limits, run_promote
 from ragtrace.scorer.rebuild import TraceRebuilder, make_rebuilder
 from ragtrace.scorer.rebuild_rules import Rules, read
 from ragtrace.scorer.selection import Sampling
@@ -386,3 +388,28 @@ def test_queries_for_retrievals():
     assert CallQuery(name_prefix="retrieval").conditions() == [
         {"type": "string", "column": "name", "operator": "starts with", "value": "retrieval"}
     ]
+
+
+async def test_rebuilt_calls_are_promoted_with_what_they_hold(setting):
+    """Question, received text and answer of a rebuilt call are in the dataset as those of a recorded one are."""
+    put(setting.server, 0, WHOLE)
+    seed(setting.server, [SeedCall(number=1, question=QUESTION)])
+    await setting.look()
+    variables = {
+        "LANGFUSE_BASE_URL": setting.server.base_url,
+        "LANGFUSE_PUBLIC_KEY": setting.server.public_key,
+        "LANGFUSE_SECRET_KEY": setting.server.secret_key,
+    }
+    limits = parse_limits([], ["faithfulness=0.5"])
+    request = PromoteRequest(dataset="good", limits=limits, since=STARTED_AT, until=STARTED_AT + timedelta(hours=1))
+    await run_promote(load_settings(variables), request)
+
+    connection = Connection(
+        setting.server.base_url, public_key=setting.server.public_key, secret_key=setting.server.secret_key
+    )
+    async with LangfuseApi(connection) as api:
+        items = await read_items(api.connection, "good")
+    assert {item.trace_id: item.input for item in items} == {
+        trace_id(0): {"question": QUESTION, "contexts": [TOWER]},
+        trace_id(1): {"question": QUESTION, "contexts": [TOWER, RIVER]},
+    }
