@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -125,9 +126,10 @@ def _javascript(value: Json) -> Json:
     return value
 
 
+@lru_cache(maxsize=1024)
 def iso(milliseconds: int) -> str:
     """Format a time as Langfuse does."""
-    # Listings write three times a row: this takes a fifth of what `strftime` takes.
+    # Listings write three times a row, of which most are alike; `strftime` takes thrice as long.
     return (_NAIVE_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds") + "Z"
 
 

@@ -20,7 +20,8 @@ from ragtrace.report.segments import NEED_CONTENT, Segment, labels_of_content
 
 Key = tuple[str, str]
 """Trace id and observation id."""
-_MOST_PARTS = 8
+_PARTS_AT_ONCE = 8
+_PARTS_A_PAGE = 4
 _LEAST_CALLS_A_PART = 100
 
 
@@ -96,8 +97,7 @@ class _Found:
 
 
 async def _read_window(api: LangfuseApi, window: Window) -> _Found:
-    rows = await _list_rows(api, window)
-    scores = await _read_scores(api, rows.values(), window)
+    rows, scores = await _read_rows_and_scores(api, window)
     listed = {(r.trace_id, r.observation_id): r for r in make_records(rows.values(), scores)}
     records = {key: record for key, record in listed.items() if window.choice.takes(record)}
     if window.choice.search or window.segment in NEED_CONTENT:
@@ -129,44 +129,50 @@ async def read_records(api: LangfuseApi, window: Window) -> tuple[CallRecord, ..
     return tuple(sorted(records, key=lambda record: (record.started_at, record.trace_id, record.observation_id)))
 
 
-async def _list_rows(api: LangfuseApi, window: Window) -> dict[Key, ObservationRow]:
+async def _read_rows_and_scores(
+    api: LangfuseApi, window: Window
+) -> tuple[dict[Key, ObservationRow], list[StoredScore]]:
+    """List the calls, newest first, and read the scores of those that are listed while the rest is being listed."""
     query = CallQuery(since=window.since, until=window.until, trace_id=window.trace_id)
-    return {
-        (row.trace_id, row.id): row
-        async for page in api.list_calls(query)
-        for row in page
-        if row.environment != semconv.SCORER_ENVIRONMENT
-    }
-
-
-async def _read_scores(api: LangfuseApi, rows: Iterable[ObservationRow], window: Window) -> list[StoredScore]:
+    rows: dict[Key, ObservationRow] = {}
+    slots = asyncio.Semaphore(_PARTS_AT_ONCE)
+    until = window.until
     try:
         async with asyncio.TaskGroup() as tasks:
-            # What people answer has the time of the answer, which may be after the window.
-            trace_ids = (window.trace_id,) if window.trace_id else ()
-            people = ScoreQuery(names=(semconv.HUMAN_SUPPORTED,), since=window.since, trace_ids=trace_ids)
-            queries = (people, *score_queries(rows, window))
-            parts = [tasks.create_task(_read_part(api, query)) for query in queries]
+            # First, since of several answers to a call the first counts, and only here the newest is first.
+            parts = [tasks.create_task(_read_part(api, _people_query(window), slots))]
+            async for page in api.list_calls(query):
+                rows |= {(r.trace_id, r.id): r for r in page if r.environment != semconv.SCORER_ENVIRONMENT}
+                queries = score_queries(page, window, until=until)
+                parts += [tasks.create_task(_read_part(api, part, slots)) for part in queries]
+                until = min(row.start_time for row in page)
     except ExceptionGroup as failed:
         # All parts ask the same server the same thing: the first failure says it all.
         raise failed.exceptions[0] from None
-    return [score for part in parts for score in part.result()]
+    return rows, [score for part in parts for score in part.result()]
 
 
-def score_queries(rows: Iterable[ObservationRow], window: Window) -> tuple[ScoreQuery, ...]:
-    """Split the window into parts with about as many calls each: scores come by the hundred, so parts come at once."""
-    # A score carries its call's start as timestamp, so the window of the calls is the window of the scores.
-    starts = sorted({row.start_time for row in rows})
-    if not starts:
-        return ()
-    size = max(_LEAST_CALLS_A_PART, -(-len(starts) // _MOST_PARTS))
-    edges = [window.since, *starts[size::size], window.until]
+def _people_query(window: Window) -> ScoreQuery:
+    """Return which answers of people to read: they have the time of the answer, which may be after the window."""
     trace_ids = (window.trace_id,) if window.trace_id else ()
-    return tuple(ScoreQuery(since=since, until=until, trace_ids=trace_ids) for since, until in pairwise(edges))
+    return ScoreQuery(names=(semconv.HUMAN_SUPPORTED,), since=window.since, trace_ids=trace_ids)
 
 
-async def _read_part(api: LangfuseApi, query: ScoreQuery) -> list[StoredScore]:
-    return [score async for page in api.read_scores(query) for score in page if score.observation_id]
+def score_queries(page: Iterable[ObservationRow], window: Window, *, until: datetime | None) -> tuple[ScoreQuery, ...]:
+    """Return which scores belong to a page of calls before `until`, in parts of as many calls to be read at once.
+
+    A score carries its call's start as timestamp, so the stretch of the calls is the stretch of their scores.
+    """
+    starts = sorted({row.start_time for row in page if until is None or row.start_time < until})
+    size = max(_LEAST_CALLS_A_PART, -(-len(starts) // _PARTS_A_PAGE))
+    trace_ids = (window.trace_id,) if window.trace_id else ()
+    edges = pairwise([*starts[::size], until])
+    return tuple(ScoreQuery(since=since, until=end, trace_ids=trace_ids) for since, end in edges)
+
+
+async def _read_part(api: LangfuseApi, query: ScoreQuery, slots: asyncio.Semaphore) -> list[StoredScore]:
+    async with slots:
+        return [score async for page in api.read_scores(query) for score in page if score.observation_id]
 
 
 async def _read_contents(api: LangfuseApi, rows: Sequence[ObservationRow]) -> dict[Key, RagCall]:

@@ -181,18 +181,20 @@ def _rows(count: int) -> list[ObservationRow]:
     ]
 
 
-def test_large_windows_are_read_in_parts():
-    """Scores of many calls are read in parts that join without a gap; a small window is one part, an empty one none."""
-    since, until = STARTED_AT - timedelta(hours=1), STARTED_AT + timedelta(hours=1)
+def test_scores_are_read_in_parts_of_a_page():
+    """Scores of many calls are read in parts that join without a gap, up to where the page before began."""
+    until = STARTED_AT + timedelta(seconds=140)
     middle = STARTED_AT + timedelta(seconds=100)
 
-    assert score_queries(_rows(150), Window(since=since, until=until)) == (
-        ScoreQuery(since=since, until=middle),
+    assert score_queries(_rows(150), Window(), until=until) == (
+        ScoreQuery(since=STARTED_AT, until=middle),
         ScoreQuery(since=middle, until=until),
     )
-    assert score_queries(_rows(3), Window(trace_id="t")) == (ScoreQuery(trace_ids=("t",)),)
-    assert score_queries([], Window()) == ()
-    assert len(score_queries(_rows(5000), Window())) == 8
+    assert score_queries(_rows(3), Window(trace_id="t"), until=None) == (
+        ScoreQuery(since=STARTED_AT, trace_ids=("t",)),
+    )
+    assert score_queries(_rows(3), Window(), until=STARTED_AT) == ()
+    assert len(score_queries(_rows(1000), Window(), until=None)) == 4
 
 
 async def test_failure_of_one_part_is_one_error(local_langfuse):
