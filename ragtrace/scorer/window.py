@@ -172,8 +172,11 @@ class _Run:
         if self._options.events:
             await self._options.events.send()
         left = self._tally.sampled - self._tally.finished
-        if left:
-            self._tally.pending[self._tally.stopped_by or _UNAVAILABLE] += left
+        if self._tally.stopped_by:
+            self._tally.pending[self._tally.stopped_by] += left
+        else:
+            # Nothing waits and nothing stopped us: a run beside ours, on the same state file, sent the rest.
+            self._tally.already_scored += left
         self._options.on_change(self._tally)
         if self._failure:
             raise self._failure

@@ -1,5 +1,6 @@
 """Scoring a window of calls against a real server on loopback."""
 
+import asyncio
 import json
 from collections import Counter
 from dataclasses import replace
@@ -263,6 +264,19 @@ async def test_a_judge_that_is_away_costs_nothing(local_langfuse, state_path, pr
     assert len(judge.judged) < 20
     assert adds_up(away)
     assert back.scored == 40
+
+
+async def test_two_runs_at_once_on_one_state_file(local_langfuse, state_path):
+    """What the other run sent for us is done: nothing is pending, nothing is twice, and both runs end well."""
+    seed(local_langfuse, many(60))
+
+    first, second = await asyncio.gather(run(local_langfuse, state_path), run(local_langfuse, state_path))
+
+    assert first.pending == second.pending == Counter()
+    assert first.sampled == second.sampled == 60
+    assert adds_up(first)
+    assert adds_up(second)
+    assert len(stored_scores(local_langfuse, name="rag_outcome")) == 60
 
 
 async def test_one_call_that_the_judge_declines(local_langfuse, state_path):
