@@ -25,6 +25,7 @@ from ragtrace.model import JsonValue
 from ragtrace.sampling import position
 from ragtrace.sampling.strata import Stratum
 from ragtrace.scorer.moments import utc_now
+from ragtrace.scorer.pauses import pause_after
 from ragtrace.scorer.reading import key_of
 from ragtrace.scorer.records import score_id
 from ragtrace.scorer.selection import Sampling, is_own_row
@@ -99,6 +100,8 @@ class FeedbackPass:
         self._delay = delay
         self._first_since = first_since
         self._now = now
+        self._misses = 0
+        self._not_before = first_since
 
     async def look(self, query: CallQuery, tally: Tally) -> None:
         """Score calls with feedback that the first pass left out; feedback has a window of its own.
@@ -106,9 +109,10 @@ class FeedbackPass:
         Raises:
             BackendError: Langfuse could not be read or written; the next look starts where this one did.
         """
-        until = self._now() - self._delay
+        now = self._now()
+        until = now - self._delay
         since = self._state.position(_POSITION) or self._first_since
-        if since >= until:
+        if since >= until or now < self._not_before:
             return
         chosen = await self._chosen(ScoreQuery(names=tuple({k.score for k in self._kinds}), since=since, until=until))
         pending = tally.pending.total()
@@ -116,6 +120,11 @@ class FeedbackPass:
             await self._take([trace for trace, its_kind in chosen.items() if its_kind is kind], kind, tally)
         if not tally.stopped_by and tally.pending.total() == pending:
             self._state.move_position(_POSITION, until)
+            self._misses = 0
+        else:
+            # All of it is read again: a call that stays pending must not cost that at every look.
+            self._misses += 1
+            self._not_before = now + pause_after(self._misses)
 
     async def _chosen(self, query: ScoreQuery) -> Mapping[str, FeedbackKind]:
         """Return the kind with the highest rate of each trace whose hash is in reach of it."""

@@ -9,14 +9,16 @@ import httpx
 import pytest
 
 from ragtrace.errors import ConfigError
-from ragtrace.langfuse import Connection, LangfuseApi, RetryPolicy, StoredScore
+from ragtrace.langfuse import CallQuery, Connection, LangfuseApi, RetryPolicy, StoredScore
 from ragtrace.local.in_thread import LocalLangfuse
+from ragtrace.model import RagCall
 from ragtrace.sampling import position
 from ragtrace.scorer import Sampling, ScoringOptions, StateFile, Tally
 from ragtrace.scorer.feedback import FeedbackKind, FeedbackPass, make_feedback_pass
 from ragtrace.scorer.follow import Follower, Lookback
 from ragtrace.settings import load_settings
 from tests.scorer.judges import ExactJudge, unavailable
+from tests.scorer.test_follow import Clock
 from tests.seed import STARTED_AT, TOWER, SeedCall, seed, stored_scores, trace_id
 
 QUICK = RetryPolicy(timeout_seconds=10, attempts=2, first_pause_seconds=0.001)
@@ -142,6 +144,37 @@ async def test_feedback_is_looked_at_again_while_its_calls_are_pending(local_lan
 
     assert (missed.pending, missed.scored, again.scored) == (Counter({"judge_unavailable": 3}), 0, 3)
     assert set(probabilities(local_langfuse).values()) == {1.0}
+
+
+async def test_feedback_on_pending_calls_waits_longer_each_time(local_langfuse, tmp_path):
+    """A call that cannot be judged does not have all feedback read and judged again at every look."""
+    seed(local_langfuse, [SeedCall(number=0)])
+    give(local_langfuse, [0], 0)
+    clock, asked = Clock(now=NOW), Counter[datetime]()
+
+    def fail(call: RagCall) -> None:
+        asked[clock.now] += 1
+        unavailable(call)
+
+    url, keys = local_langfuse.base_url, (local_langfuse.public_key, local_langfuse.secret_key)
+    connection = Connection(url, public_key=keys[0], secret_key=keys[1], policy=QUICK)
+    with StateFile(tmp_path / "s", project="p") as state:
+        async with LangfuseApi(connection) as api:
+            feedback = FeedbackPass(
+                api,
+                ExactJudge(before=fail),
+                state,
+                options=ScoringOptions(sampling=Sampling(rate=0.0)),
+                kinds=[DISLIKED],
+                delay=timedelta(0),
+                first_since=STARTED_AT,
+                now=clock,
+            )
+            for _ in range(10):
+                clock.forward(minutes=0.5)
+                await feedback.look(CallQuery(), Tally())
+
+    assert sorted(asked) == [NOW + timedelta(minutes=minutes) for minutes in (0.5, 1.5, 3.5)]
 
 
 @pytest.mark.parametrize(
