@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ragtrace.local.conditions import Condition
 from ragtrace.local.observation import Observation
 from ragtrace.local.store_database import Database, Row, SqlValue
-from ragtrace.local.store_sql import where
+from ragtrace.local.store_sql import not_implied, where
 
 _COLUMNS = {
     "id": "id",
@@ -100,6 +100,8 @@ class Observations:
         Args:
             with_content: False leaves input and output out, which may be megabytes.
         """
+        if after is not None:
+            conditions = not_implied(conditions, "startTime", after.start_ms)
         sql, values = where(conditions, _COLUMNS)
         if after is not None:
             sql += " AND (start_ms, trace_hash, id) < (?, ?, ?)"

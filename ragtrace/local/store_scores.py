@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ragtrace.local.conditions import Condition
 from ragtrace.local.score import Score, merge
 from ragtrace.local.store_database import Database, Row, SqlValue
-from ragtrace.local.store_sql import where
+from ragtrace.local.store_sql import not_implied, where
 
 _COLUMNS = {
     "id": "id",
@@ -78,6 +78,8 @@ class Scores:
         self, conditions: Sequence[Condition] = (), *, limit: int, after: ScorePosition | None = None
     ) -> list[Score]:
         """Return scores by timestamp and id, both descending."""
+        if after is not None:
+            conditions = not_implied(conditions, "timestamp", after.timestamp_ms)
         sql, values = where(conditions, _COLUMNS)
         if after is not None:
             sql += " AND (timestamp_ms, id) < (?, ?)"

@@ -16,6 +16,19 @@ def where(conditions: Sequence[Condition], columns: Mapping[str, str]) -> Clause
     return sql, [value for _, values in clauses for value in values]
 
 
+def not_implied(conditions: Sequence[Condition], column: str, last: int) -> list[Condition]:
+    """Leave out upper bounds that hold for all rows from `last` on downwards.
+
+    SQLite would search the index from such a bound and step over all pages that were read before.
+    """
+    return [condition for condition in conditions if not _is_above(condition, column, last)]
+
+
+def _is_above(condition: Condition, column: str, last: int) -> bool:
+    value = condition.value
+    return condition.column == column and condition.operator in ("<", "<=") and isinstance(value, int) and last < value
+
+
 def _clause(condition: Condition, columns: Mapping[str, str]) -> Clause:
     if condition.key is not None:
         return _in_metadata(columns[condition.column], condition.key, condition)

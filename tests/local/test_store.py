@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ragtrace.local.conditions import Condition
 from ragtrace.local.score import Score
 from ragtrace.local.store import Store
 from ragtrace.local.store_records import Matching, Record
+from ragtrace.local.store_scores import ScorePosition
 from ragtrace.local.wire import from_metadata, iso, parse_loose_time, parse_strict_time, to_bytes, to_text
 
 SCORE = Score(id="s", name="n", data_type="NUMERIC", value=1, timestamp_ms=0, trace_id="t")
@@ -90,6 +92,19 @@ def test_long_lists_of_ids_do_not_scan(tmp_path: Path) -> None:
         "SEARCH observations USING INDEX sqlite_autoindex_observations_1",
         "SEARCH observations USING INDEX observations_by_name",
     ]
+
+
+def test_pages_keep_to_the_window(store: Store) -> None:
+    """A page after a row has what lies below that row and below the window's end, whichever is lower."""
+    store.scores.put([replace(SCORE, id=f"s{n}", timestamp_ms=n) for n in range(6)])
+    after = ScorePosition(timestamp_ms=4, id="s4")
+
+    def page(operator: str, end: int) -> list[str]:
+        condition = Condition(column="timestamp", operator=operator, value=end)
+        return [score.id for score in store.scores.list([condition], limit=9, after=after)]
+
+    assert (page("<", 6), page("<=", 5)) == (["s3", "s2", "s1", "s0"],) * 2
+    assert (page("<", 2), page("<=", 1)) == (["s1", "s0"],) * 2
 
 
 def test_pages_of_records(store: Store) -> None:
