@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from ragtrace.model import JsonValue
@@ -18,15 +17,6 @@ MASK_FAILED: Final = "[dropped: the mask failed]"
 """Stands where a text was that the mask could not handle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Masked:
-    """A value after masking."""
-
-    value: JsonValue
-    failed: bool
-    """The mask raised, or returned no text, for some part, which is dropped."""
-
-
 def mask_text(mask: Mask | None, text: str) -> str:
     """Return the text as the mask leaves it, or `MASK_FAILED`."""
     if mask is None or not text:
@@ -38,12 +28,6 @@ def mask_text(mask: Mask | None, text: str) -> str:
         _log_once(type(exc).__qualname__)
         return MASK_FAILED
     return masked if isinstance(masked, str) else MASK_FAILED
-
-
-def mask_json(mask: Mask | None, value: JsonValue) -> Masked:
-    """Mask every text and every key of a JSON value."""
-    masked = apply(mask, value)
-    return Masked(value=masked, failed=mask is not None and _holds_failure(masked))
 
 
 def apply(mask: Mask | None, value: JsonValue) -> JsonValue:
@@ -71,15 +55,3 @@ def _log_once(kind: str) -> None:
     if kind not in _told:
         _told.add(kind)
         logger.error("ragtrace: the mask fails with %s; what it cannot handle is dropped (`masked`)", kind)
-
-
-def _holds_failure(value: JsonValue) -> bool:
-    match value:
-        case str():
-            return value == MASK_FAILED
-        case list():
-            return any(_holds_failure(item) for item in value)
-        case dict():
-            return MASK_FAILED in value or any(_holds_failure(item) for item in value.values())
-        case _:
-            return False

@@ -38,7 +38,6 @@ USER_ID: Final = "user.id"
 
 # Metadata keys of the rag-call observation (values stay under 200 characters: Langfuse cuts there).
 META_SCHEMA: Final = "ragtrace_schema"
-META_QUESTION_REWRITTEN: Final = "ragtrace_question_rewritten"
 META_PASSAGES_RETRIEVED: Final = "ragtrace_passages_retrieved"
 META_PASSAGES_RECEIVED: Final = "ragtrace_passages_received"
 META_ANSWER_LENGTH: Final = "ragtrace_answer_length"

@@ -95,11 +95,6 @@ class LlmJudge:
         return self._endpoint.address.model
 
     @property
-    def shut_because(self) -> str | None:
-        """Why no request can succeed (key, quota, model), or None; where there is a reason, a run had better stop."""
-        return self._endpoint.breaker.reason
-
-    @property
     def usage(self) -> Mapping[str, Usage]:
         """What this judge spent so far, by model."""
         return self._budget.by_model

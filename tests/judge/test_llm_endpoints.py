@@ -200,7 +200,6 @@ async def test_a_locked_door_is_tried_three_times_at_most(
     assert (len(found), len(endpoint.asked) <= 3, len(reasons)) == (40, True, 1)
     ((reason, detail),) = reasons
     assert reason == "judge_unavailable"
-    assert detail == judge.shut_because
     assert detail is not None
     assert said in detail
     assert "check OPENAI_API_KEY" in detail

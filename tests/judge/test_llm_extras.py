@@ -202,8 +202,9 @@ async def test_without_vectors_there_is_no_relevancy(endpoint: ScriptedEndpoint,
     judge = judge_for(endpoint, "answer_relevancy")
 
     if vectors.status == 404:
-        found = await judged(judge)
-        assert (found.relevancy, found.answer[0].claims[0].verdict, judge.shut_because) == (None, "supported", None)
+        for _ in range(4):
+            found = await judged(judge)
+            assert (found.relevancy, found.answer[0].claims[0].verdict) == (None, "supported")
     else:
         with pytest.raises(Exception, match="vectors for 4 texts"):
             await judged(judge)
