@@ -124,6 +124,7 @@ async def test_one_process_can_be_coordinator_and_worker(local_langfuse, tmp_pat
     assert set(marks(local_langfuse).values()) == {1}
 
 
+@pytest.mark.soak
 def test_a_killed_worker_and_a_killed_redis_lose_nothing(local_langfuse, tmp_path, redis_server):
     """Of two workers one is killed in the middle, and Redis is killed and started again: one mark a call."""
     seed_recent(local_langfuse, 100)
@@ -132,7 +133,7 @@ def test_a_killed_worker_and_a_killed_redis_lose_nothing(local_langfuse, tmp_pat
         killed.kill()
         redis_server.kill()
         redis_server.start()
-        wait_until(lambda: len(marks(local_langfuse)) == 100, seconds=60)
+        wait_until(lambda: len(marks(local_langfuse)) == 100, seconds=300)
         assert other.poll() is None
 
     assert is_each_score_stored_once(local_langfuse, 100)
