@@ -28,8 +28,7 @@ def _all_open(page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
 
 
-@SIZES
-@SCHEMES
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (420, "dark")])
 @pytest.mark.parametrize("made", [_page(), render_page(full_report())], ids=["calls", "numbers"])
 def test_no_serious_accessibility_fault(open_page, made, width, scheme):
     """axe finds nothing serious or critical (contrast, names, structure), folded and unfolded."""
