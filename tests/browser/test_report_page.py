@@ -17,7 +17,6 @@ HOSTILE = (
     "<a href=\"javascript:document.title = 'owned'\">x</a><svg onload=\"document.title = 'owned'\">"
 )
 SIZES = pytest.mark.parametrize("width", [1280, 420])
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
 def _page() -> str:
