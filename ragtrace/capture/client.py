@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Literal
 from weakref import WeakSet
 
-from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_value
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, get_current
 
-from ragtrace.capture.around import is_taken
+from ragtrace.capture.around import AROUND, is_taken
 from ragtrace.capture.collector import Collector
 from ragtrace.capture.guard import guard
 from ragtrace.capture.pipeline import Pipeline, PipelineConfig
@@ -24,6 +24,7 @@ from ragtrace.masking import Mask
 from ragtrace.settings import load_settings
 
 logger = logging.getLogger(__name__)
+_capturing = guard("capturing a call")
 
 _EXIT_SECONDS = 5.0
 _QUEUE_BYTES = 64_000_000
@@ -44,9 +45,13 @@ class Capture:
 
     def submit(self, call: CapturedCall | UnwrittenCall) -> None:
         """Take over a finished call. Never waits and never raises; costs microseconds."""
-        with guard("capturing a call"):
-            if not get_value(_SUPPRESS_INSTRUMENTATION_KEY) and not is_taken(call, self):
-                self.accept(call)
+        with _capturing:
+            self._take(call)
+
+    def _take(self, call: CapturedCall | UnwrittenCall) -> None:
+        if get_current().get(_SUPPRESS_INSTRUMENTATION_KEY) or (AROUND.get() is not None and is_taken(call, self)):
+            return
+        self.accept(call)
 
     def accept(self, call: CapturedCall | UnwrittenCall) -> None:
         """Take over a finished call, whatever block is around it."""
@@ -134,8 +139,8 @@ def configure(
 
 def submit(call: CapturedCall | UnwrittenCall) -> None:
     """Take over a finished call for the one project there is. Never waits and never raises."""
-    with guard("capturing a call"):
-        current().submit(call)
+    with _capturing:
+        current()._take(call)
 
 
 def flush(timeout_seconds: float = 5.0) -> bool:

@@ -79,9 +79,14 @@ class Collector:
             self._waiting.append((call, size))
             if self._bytes * 2 > self.limit_bytes:
                 self._hurry.set()
-            if self.thread is None or not self.thread.is_alive():
-                self.thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
-                self.thread.start()
+            if not self._arrived.is_set():
+                self._wake()
+
+    def _wake(self) -> None:
+        """Let the thread know that there is work; it need not be told twice before it looks."""
+        if self.thread is None or not self.thread.is_alive():
+            self.thread = threading.Thread(target=self._run, name="ragtrace-capture", daemon=True)
+            self.thread.start()
         self._arrived.set()
 
     def flush(self, timeout_seconds: float) -> bool:
@@ -89,7 +94,8 @@ class Collector:
         with self._finished_more:
             goal, lost = self._accepted, self._lost + self._overflowed
             self._hurry.set()
-            self._arrived.set()
+            if self._accepted > self._finished:
+                self._wake()
             arrived = self._finished_more.wait_for(lambda: self._finished >= goal, timeout_seconds)
             return arrived and self._lost + self._overflowed == lost
 
@@ -98,7 +104,8 @@ class Collector:
         with self._lock:
             self.closing.set()
             self._hurry.set()
-            self._arrived.set()
+            if self.thread is not None:
+                self._wake()
 
     def close(self, timeout_seconds: float) -> int:
         """Take no more calls, wait for those in hand, and return how many were lost that nobody was told of."""
@@ -119,15 +126,19 @@ class Collector:
 
     def _run(self) -> None:
         arrived, hurry = self._arrived, self._hurry
-        while self._waiting or not self.closing.is_set():
-            arrived.wait()
-            # A short wait gathers calls into one request and keeps this thread out of the way of the program's.
-            hurry.wait(_LINGER_SECONDS)
-            hurry.clear()
+        try:
+            while self._waiting or not self.closing.is_set():
+                arrived.wait()
+                # A short wait gathers calls into one request and keeps this thread out of the way of the program's.
+                hurry.wait(_LINGER_SECONDS)
+                hurry.clear()
+                arrived.clear()
+                while portion := self._take():
+                    self._work_off(portion)
+                self._report_overflow()
+        finally:
+            # Whatever ended it, the next call starts another one.
             arrived.clear()
-            while portion := self._take():
-                self._work_off(portion)
-            self._report_overflow()
 
     def _take(self) -> list[tuple[CapturedCall | UnwrittenCall, int]]:
         portion: list[tuple[CapturedCall | UnwrittenCall, int]] = []

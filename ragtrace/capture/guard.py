@@ -40,6 +40,12 @@ class guard:  # noqa: N801 - used as a statement: `with guard("placing a call"):
         _log_once(self._doing, error, trace)
         return True
 
+    def caught(self, error: Exception) -> None:
+        """Treat an exception as if it had come up inside; raises it again under `raising`."""
+        if _raising:
+            raise error
+        _log_once(self._doing, error, error.__traceback__)
+
 
 @contextmanager
 def raising() -> Iterator[None]:

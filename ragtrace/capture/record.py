@@ -53,7 +53,7 @@ class CapturedCall:
     """Made from the spans of another instrumentation: gives way to a record that a handler made in the same trace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class UnwrittenCall:
     """A finished answer of which an instrumentor kept the strings only; the record is made on the background thread."""
 

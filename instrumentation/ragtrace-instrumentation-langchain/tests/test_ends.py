@@ -160,6 +160,20 @@ def test_a_call_that_never_ends_is_let_go_after_an_hour(records: Records):
     assert (held, handler.open_runs, len(records)) == (2, 0, 2)
 
 
+def test_steps_of_a_very_long_call_are_let_go(handler: RagCallbackHandler):
+    """A call with more steps than are held lets go of those that ended, and of all at its end."""
+    root = uuid7()
+    handler.on_chain_start(None, QUESTION, run_id=root, name="long")
+    for _ in range(10_010):
+        step = uuid7()
+        handler.on_chain_start(None, QUESTION, run_id=step, parent_run_id=root, name="step")
+        handler.on_chain_end({"found": []}, run_id=step)
+    held = handler.open_runs
+    handler.on_chain_end("Done.", run_id=root)
+
+    assert held < 20
+
+
 def test_an_answer_in_a_call_that_never_ends_is_not_lost(records: Records):
     """A call that is let go after an hour is recorded if a model had answered in it."""
     now = [0.0]

@@ -2,16 +2,35 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from operator import attrgetter
 from typing import NamedTuple, overload
 
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
-from langchain_core.prompt_values import PromptValue
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.base import TextAccessor
+from langchain_core.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
 from pydantic import BaseModel
 
 _DEEPEST = 4
 _MOST_VALUES = 500
 _LEAVES = (str, int, float, bytes, type(None), BaseMessage, PromptValue)
+PLAIN = frozenset(
+    {
+        str,
+        TextAccessor,
+        int,
+        float,
+        bool,
+        bytes,
+        type(None),
+        AIMessage,
+        HumanMessage,
+        ChatPromptValue,
+        StringPromptValue,
+    }
+)
+"""Types of values that hold no documents: what most steps of a chain return."""
+_text, _id, _metadata = attrgetter("page_content"), attrgetter("id"), attrgetter("metadata")
 
 
 class Found(NamedTuple):
@@ -27,12 +46,15 @@ class Found(NamedTuple):
 class Snapshot(Sequence[Found]):
     """Documents as they are now, in three lists: an object for each would cost more than all the rest of a call."""
 
-    __slots__ = ("_ids", "_metadata", "_texts")
+    __slots__ = ("_ids", "_metadata", "_texts", "characters")
 
     def __init__(self, documents: Sequence[Document]) -> None:
-        self._texts = [document.page_content for document in documents]
-        self._ids = [document.id for document in documents]
-        self._metadata = [document.metadata.copy() for document in documents]
+        self._texts = list(map(_text, documents))
+        self._ids = list(map(_id, documents))
+        # Copies, since applications write into theirs.
+        self._metadata = list(map(dict, map(_metadata, documents)))
+        self.characters = sum(map(len, self._texts))
+        """How much text there is."""
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -46,27 +68,27 @@ class Snapshot(Sequence[Found]):
             return list(map(Found, self._texts[index], self._ids[index], self._metadata[index]))
         return Found(self._texts[index], self._ids[index], self._metadata[index])
 
-    @property
-    def characters(self) -> int:
-        """How much text there is."""
-        return sum(map(len, self._texts))
-
 
 def snapshot(documents: Iterable[object]) -> tuple[Found, ...]:
     """Keep the strings of the documents among the given values, in order."""
     return tuple(found for document in documents if (found := _found(document)) is not None)
 
 
+def is_plain(value: object) -> bool:
+    """Tell, without looking far, that a value holds no documents: most of what steps of a chain return."""
+    if type(value) is dict:
+        return PLAIN.issuperset(map(type, value.values()))
+    return type(value) in PLAIN
+
+
 def find_documents(value: object) -> tuple[Found, ...]:
     """Return the documents inside a value, in order, looking a few levels deep."""
-    if type(value) is str or isinstance(value, _LEAVES):
-        return ()
-    return snapshot(_documents(value))
+    return () if is_plain(value) else snapshot(_documents(value))
 
 
 def holds_documents(value: object) -> bool:
     """Tell whether there is any document inside a value."""
-    return type(value) is not str and not isinstance(value, _LEAVES) and next(_documents(value), None) is not None
+    return not is_plain(value) and next(_documents(value), None) is not None
 
 
 def _found(document: object) -> Found | None:

@@ -4,6 +4,9 @@ from asyncio import CancelledError
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
+from langchain_core.messages import AIMessage
+from opentelemetry.instrumentation.utils import is_instrumentation_enabled
+
 from ragtrace.capture import CapturedCall, UnwrittenCall, hears_retrieved, tell_retrieved
 from ragtrace.model import JsonValue, Passage
 from ragtrace.semconv import (
@@ -15,10 +18,10 @@ from ragtrace.semconv import (
     USER_ROLE,
 )
 from ragtrace_instrumentation_langchain.calls import Call, Ending, Retrieval
-from ragtrace_instrumentation_langchain.citations import resolve
+from ragtrace_instrumentation_langchain.citations import read_citations, resolve
 from ragtrace_instrumentation_langchain.indirect import find_feeders
 from ragtrace_instrumentation_langchain.join import Place, find_place
-from ragtrace_instrumentation_langchain.memory import Conversation, Here, characters
+from ragtrace_instrumentation_langchain.memory import HERE, Conversation, Here
 from ragtrace_instrumentation_langchain.passages import Gathered, gather
 from ragtrace_instrumentation_langchain.runs import RunTable
 from ragtrace_instrumentation_langchain.shapes import Choice, choose_generation
@@ -35,22 +38,25 @@ def finish(call: Call, table: RunTable) -> None:
     """Close a call and submit what it was; what is written of it is decided on the background thread."""
     if not table.close(call):
         return
-    is_plain = _THREAD not in call.metadata or (call.root is not None and call.root.kind == "retriever")
-    if is_plain and not call.generations:
-        # Plain code that retrieves: remembered at once, since that must be done in its context.
-        for retrieval in _outermost(call):
-            table.loose.add(retrieval)
-            if hears_retrieved(table.hear):
-                tell_retrieved(_passages(retrieval), teller=table.hear)
+    if call.generations:
+        size = call.characters + sum(map(len, call.generations[-1].prompt.parts))
+    elif _THREAD in call.metadata and call.root is not None and call.root.kind != "retriever":
+        # It may go on in another call of the same conversation.
+        size = call.characters
+    else:
+        _remember(call, table)
         return
-    here = table.loose.here()
-    last = call.generations[-1].prompt.parts if call.generations else ()
-    call.client.submit(
-        UnwrittenCall(
-            write=lambda: _write(call, table, here=here),
-            size=characters(call.retrievals) + sum(map(len, last)),
-        )
-    )
+    here = HERE.get()
+    call.client.submit(UnwrittenCall(write=lambda: _write(call, table, here=here), size=size))
+
+
+def _remember(call: Call, table: RunTable) -> None:
+    """Keep what plain code retrieved for the model call to come: at once, since that must be done in its context."""
+    for retrieval in _outermost(call) if _is_wanted(call) else ():
+        table.loose.add(retrieval)
+        if hears_retrieved(table.hear):
+            tell_retrieved(_passages(retrieval), teller=table.hear)
+    call.forget()
 
 
 def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
@@ -71,14 +77,12 @@ def _write(call: Call, table: RunTable, *, here: Here) -> CapturedCall | None:
     try:
         return _make_record(call, table, here=here)
     finally:
-        # Runs and calls refer to each other; without this their texts wait for the garbage collector.
-        call.retrievals.clear()
-        call.generations.clear()
-        call.answering.clear()
-        call.runs.clear()
+        call.forget()
 
 
 def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | None:
+    if not _is_wanted(call):
+        return None
     ending = call.ending or Ending(is_abandoned=True)
     thread = str(call.metadata.get(_THREAD) or "")
     conversation = table.conversations.find(thread) if thread else Conversation()
@@ -102,10 +106,16 @@ def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | N
     return _describe(call, choice, gathered, place=place, question=question, is_abandoned=is_abandoned)
 
 
+def _is_wanted(call: Call) -> bool:
+    """Tell whether instrumentation was on where the call began."""
+    return call.around is not None and bool(call.around.run(is_instrumentation_enabled))
+
+
 def _describe(
     call: Call, choice: Choice, gathered: Gathered, *, place: Place, question: str, is_abandoned: bool
 ) -> CapturedCall:
     generation, metadata = choice.generation, call.metadata
+    cited = read_citations(generation.message) if isinstance(generation.message, AIMessage) else ()
     feeders = find_feeders(call.generations, generation, gathered.passages or ())
     parts = [part for feeder in (*feeders, generation) for part in feeder.prompt.parts]
     error = None if isinstance(generation.error, _LEFT) else generation.error
@@ -128,7 +138,7 @@ def _describe(
         candidates=gathered.candidates,
         reference=_text(metadata.get(USER_REFERENCE)),
         relevant_ids=_texts(metadata.get(USER_RELEVANT_IDS)),
-        citations=resolve(generation.cited, gathered.passages or ()) if generation.cited else (),
+        citations=resolve(cited, gathered.passages or ()) if cited else (),
         model=generation.model,
         response_id=generation.response_id,
         trace_name=_text(metadata.get("langfuse_trace_name")),
@@ -144,9 +154,9 @@ def _describe(
 
 
 def _question(call: Call, choice: Choice, gathered: Gathered, conversation: Conversation) -> str:
-    asked = call.question or (conversation.question if call.is_resumed else None)
+    asked = (call.question or "").strip() or (conversation.question if call.is_resumed else None)
     queries = _queries(gathered.retrievals)
-    return asked or (queries[0] if queries else None) or choice.generation.prompt.question or ""
+    return asked or (queries[0] if queries else None) or (choice.generation.prompt.question or "").strip()
 
 
 def _rewritten(retrievals: Sequence[Retrieval], question: str) -> str | None:
@@ -169,7 +179,7 @@ def _interrupted(conversation: Conversation, call: Call) -> Conversation:
     was_pending = conversation.pending if call.is_resumed else ()
     return Conversation(
         earlier=conversation.earlier,
-        question=call.question or (conversation.question if call.is_resumed else None),
+        question=(call.question or "").strip() or (conversation.question if call.is_resumed else None),
         pending=(*was_pending, *_outermost(call)),
     )
 

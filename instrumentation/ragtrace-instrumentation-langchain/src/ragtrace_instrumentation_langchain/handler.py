@@ -1,29 +1,104 @@
 """Follow LangChain's callbacks: at each event, keep references to strings and nothing more."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import copy_context
+from time import time_ns
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
-from langchain_core.outputs import LLMResult
-from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.instrumentation.utils import is_instrumentation_enabled
 
 import ragtrace.capture
 from ragtrace.capture import guard, hear_retrieved, note_follower
 from ragtrace.model import Passage
 from ragtrace_instrumentation_langchain import join, observe
-from ragtrace_instrumentation_langchain.calls import CURRENT, Call, Client, Run, RunKind
+from ragtrace_instrumentation_langchain.calls import CURRENT, Call, Client, Run, RunKind, next_order
+from ragtrace_instrumentation_langchain.documents import PLAIN
 from ragtrace_instrumentation_langchain.finish import finish
 from ragtrace_instrumentation_langchain.inline import would_silence_others
-from ragtrace_instrumentation_langchain.messages import Prompt, read_prompt
-from ragtrace_instrumentation_langchain.runs import RunTable
+from ragtrace_instrumentation_langchain.runs import (
+    MOST_CALLS,
+    MOST_RUNS_OF_A_CALL,
+    RunTable,
+    close_with_task,
+    is_called_by_retriever,
+)
 
 _TABLE = RunTable()
 _following = guard("following a LangChain run")
+
+
+_Heard = Callable[..., None]
+"""A method that LangChain calls for an event."""
+
+
+def _starting(kind: RunKind, note: Callable[[Run], None] | None = None) -> _Heard:
+    """Make the method that hears that a run of this kind starts, and notes what it was given.
+
+    This and the next are the whole of what most events cost, and call as little as they can: they come between two
+    pieces of the application's own code, so that whatever they run through comes into the processor's caches anew.
+    """
+
+    def on_start(
+        self: "RagCallbackHandler",
+        serialized: Mapping[str, object] | None,
+        given: object,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **settings: object,
+    ) -> None:
+        try:
+            runs, number = self._runs.runs, run_id.int
+            if number in runs:
+                # Another handler told us.
+                return
+            parent = runs.get(parent_run_id.int) if parent_run_id is not None else None
+            call = self._open(number) if parent is None else parent.call
+            runs[number] = run = Run(kind, number, call, parent, given, serialized, settings, next_order())
+            call.runs.append(run)
+            outer = CURRENT.get()
+            CURRENT.set(run)
+            if outer is not parent:
+                run.is_called_by_retriever = is_called_by_retriever(run, outer)
+            if call.is_beginning or join.is_linked:
+                self._look_around(run)
+            if note is not None:
+                note(run)
+        except Exception as error:  # noqa: BLE001 - the guard's own, without the cost of a context manager
+            _following.caught(error)
+
+    return on_start
+
+
+def _ending(note: Callable[[Run, Any], object], *, silent: Collection[type] = ()) -> _Heard:
+    """Make the method that hears that a run of some kind ended well, and notes what it returned.
+
+    Args:
+        note: Notes it, and returns what that comes to as the output of a root.
+        silent: Types of values of which there is nothing to note, but for a root.
+    """
+
+    def on_end(self: "RagCallbackHandler", outputs: object, *, run_id: UUID, **settings: object) -> None:
+        try:
+            run = self._runs.runs.get(run_id.int)
+            if run is None or not run.is_open:
+                return
+            run.is_open = False
+            if CURRENT.get() is run:
+                CURRENT.set(run.parent)
+            if type(outputs) in silent and run.parent is not None and run.spans is None:
+                run.given = None
+            else:
+                if "inputs" in settings:
+                    observe.given_late(run, settings["inputs"])
+                self._leave(run, note(run, outputs))
+        except Exception as error:  # noqa: BLE001 - as above
+            _following.caught(error)
+
+    return on_end
 
 
 class RagCallbackHandler(BaseCallbackHandler):
@@ -69,175 +144,90 @@ class RagCallbackHandler(BaseCallbackHandler):
         """How many runs and calls are held: 0 when nothing is running."""
         return len(self._runs)
 
-    def on_chain_start(
-        self,
-        serialized: Mapping[str, object] | None,
-        inputs: object,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: object,
-    ) -> None:
-        with _following:
-            run = self._begin("chain", run_id, parent_run_id, serialized, kwargs)
-            if run is not None and not kwargs.get("defers_inputs"):
-                observe.chain_inputs(run, inputs)
+    on_chain_start = _starting("chain")
+    on_chain_end = _ending(observe.chain_ended, silent=PLAIN)
+    on_retriever_start = _starting("retriever", observe.search_started)
+    on_retriever_end = _ending(observe.retrieved)
+    on_tool_start = _starting("tool", observe.search_started)
+    on_tool_end = _ending(observe.tool_returned)
+    on_chat_model_start = _starting("model", observe.chat_started)
+    on_llm_start = _starting("model", observe.completion_started)
+    on_llm_end = _ending(observe.model_ended)
 
-    def on_chain_end(self, outputs: object, *, run_id: UUID, **kwargs: object) -> None:
-        with _following:
-            if (run := self._end(run_id, kwargs)) is not None:
-                if run.parent is not None:
-                    observe.chain_outputs(run, outputs)
-                self._leave(run, outputs)
-
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
-        self._fail(error, run_id, kwargs)
-
-    def on_retriever_start(
-        self,
-        serialized: Mapping[str, object] | None,
-        query: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: object,
-    ) -> None:
-        with _following:
-            if (run := self._begin("retriever", run_id, parent_run_id, serialized, kwargs)) is not None:
-                run.query = query if isinstance(query, str) else None
-
-    def on_retriever_end(self, documents: Sequence[Document], *, run_id: UUID, **kwargs: object) -> None:
-        with _following:
-            if (run := self._end(run_id, kwargs)) is not None:
-                observe.retrieved(run, documents)
-                self._leave(run, documents)
-
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
-        self._fail(error, run_id, kwargs)
-
-    def on_tool_start(
-        self,
-        serialized: Mapping[str, object] | None,
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: object,
-    ) -> None:
-        with _following:
-            if (run := self._begin("tool", run_id, parent_run_id, serialized, kwargs)) is not None:
-                tool_call_id = kwargs.get("tool_call_id")
-                run.tool_call_id = tool_call_id if isinstance(tool_call_id, str) else None
-
-    def on_tool_end(self, output: object, *, run_id: UUID, **kwargs: object) -> None:
-        with _following:
-            if (run := self._end(run_id, kwargs)) is not None:
-                if run.parent is not None:
-                    observe.tool_returned(run, output)
-                self._leave(run, output)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
-        self._fail(error, run_id, kwargs)
-
-    def on_chat_model_start(
-        self,
-        serialized: Mapping[str, object],
-        messages: Sequence[Sequence[BaseMessage]],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: object,
-    ) -> None:
-        with _following:
-            if (run := self._begin("model", run_id, parent_run_id, serialized, kwargs)) is not None:
-                observe.model_started(run, read_prompt(messages[0]), settings=kwargs)
-
-    def on_llm_start(
-        self,
-        serialized: Mapping[str, object],
-        prompts: Sequence[str],
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        **kwargs: object,
-    ) -> None:
-        with _following:
-            if (run := self._begin("model", run_id, parent_run_id, serialized, kwargs)) is not None:
-                prompt = Prompt(parts=(prompts[0],), question=prompts[0].strip() or None)
-                observe.model_started(run, prompt, settings=kwargs)
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: object) -> None:
-        with _following:
-            if (run := self._end(run_id, kwargs)) is not None:
-                self._leave(run, observe.model_ended(run, response))
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: object) -> None:
-        with _following:
-            if (run := self._end(run_id, kwargs)) is not None:
-                response = kwargs.get("response")
-                observe.model_ended(run, response if isinstance(response, LLMResult) else None, error)
-                self._leave(run, None, error)
-
-    def _begin(
-        self,
-        kind: RunKind,
-        run_id: UUID,
-        parent_id: UUID | None,
-        serialized: Mapping[str, object] | None,
-        settings: Mapping[str, object],
-    ) -> Run | None:
-        """Note that a run starts; None if another handler told us already, or nobody wants to know."""
-        if self._runs.find(run_id) is not None:
-            return None
-        parent = self._runs.find(parent_id)
-        if parent is None and not is_instrumentation_enabled():
-            return None
-        call = parent.call if parent is not None else self._open(run_id, settings)
-        run = self._runs.begin(run_id, kind, name=_name(serialized, settings), call=call, parent=parent)
-        join.follow(run)
-        if parent is None and kind in ("retriever", "model"):
-            self._runs.close_with_task(run)
-        return run
-
-    def _open(self, run_id: UUID, settings: Mapping[str, object]) -> Call:
-        for stale in self._runs.sweep():
-            finish(stale, self._runs)
-        # Late, since the application may set its provider after it made this handler.
-        join.link(trace.get_tracer_provider())
-        metadata, tags = settings.get("metadata"), settings.get("tags")
-        return self._runs.open(
-            Call(
-                id=run_id,
-                client=self._client,
-                metadata=dict(metadata) if isinstance(metadata, Mapping) else {},
-                tags=tuple(tags) if isinstance(tags, list) else (),
-                context=otel_context.get_current(),
-                ambient=join.current_span(),
-                touched=self._runs.clock(),
-            )
-        )
-
-    def _end(self, run_id: UUID, settings: Mapping[str, object]) -> Run | None:
-        """Note that a run ended; None if it is not ours, or another handler told us already."""
-        run = self._runs.end(run_id)
-        if run is not None and "inputs" in settings:
-            # A stream's input is known when the stream is over.
-            observe.chain_inputs(run, settings["inputs"])
-        return run
-
-    def _fail(self, error: BaseException, run_id: UUID, settings: Mapping[str, object]) -> None:
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **settings: object) -> None:
+        """Note that a run failed."""
         with _following:
             if (run := self._end(run_id, settings)) is not None:
                 observe.failed(run, error)
                 self._leave(run, None, error)
 
+    on_retriever_error = on_tool_error = on_chain_error
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **settings: object) -> None:
+        """Note that a model failed, and what it had said until then."""
+        with _following:
+            if (run := self._end(run_id, settings)) is not None:
+                observe.model_ended(run, settings.get("response"), error)
+                self._leave(run, None, error)
+
+    def _open(self, number: int) -> Call:
+        table = self._runs
+        now = table.clock()
+        if now >= table.due_at or len(table.calls) >= MOST_CALLS:
+            for stale in table.sweep(now):
+                finish(stale, table)
+        # Late, since the application may set its provider after it made this handler; and not by OpenTelemetry's own
+        # function, which asks the environment while there is none, and takes ten microseconds for it.
+        if trace._TRACER_PROVIDER is not None:
+            join.link(trace._TRACER_PROVIDER)
+        call = table.calls[number] = Call(self._client, table.clock, now, time_ns())
+        return call
+
+    def _look_around(self, run: Run) -> None:
+        """Note what can be seen where a run starts, most of it where a root and its first step do."""
+        call = run.call
+        if join.is_linked:
+            join.follow(run)
+        if not call.is_beginning:
+            return
+        if run.parent is None:
+            call.root, call.around = run, copy_context()
+            if run.kind == "chain":
+                observe.root_started(run)
+            elif run.kind == "model" or run.kind == "retriever":
+                close_with_task(run, self._runs)
+            return
+        call.inside = call.inside or copy_context()
+        call.is_beginning = call.is_resumed
+        if call.is_resumed and run.kind == "chain":
+            observe.step_started(run)
+
+    def _end(self, run_id: UUID, settings: Mapping[str, object]) -> Run | None:
+        """Note that a run failed; None if it is not ours, or another handler told us already."""
+        run = self._runs.runs.get(run_id.int)
+        if run is None or not run.is_open:
+            return None
+        run.is_open = False
+        if CURRENT.get() is run:
+            CURRENT.set(run.parent)
+        if "inputs" in settings:
+            observe.given_late(run, settings["inputs"])
+        return run
+
     def _leave(self, run: Run, outputs: object, error: BaseException | None = None) -> None:
         """Finish the call if this was its root, or the model that its root did not wait for."""
-        join.adopt(run)
         call = run.call
+        if len(call.runs) > MOST_RUNS_OF_A_CALL:
+            self._runs.trim(call)
+        if run.spans is not None:
+            join.adopt(run)
         if run.parent is None:
             observe.root_ended(run, outputs, error)
-        if call.ending is not None and not (call.ending.is_awaited and call.answering):
+        if call.ending is None:
+            return
+        if call.ending.is_awaited and call.answering:
+            call.ended_at = self._runs.clock()
+        else:
             finish(call, self._runs)
 
 
@@ -253,14 +243,3 @@ def _hear(passages: Sequence[Passage]) -> None:
 def _is_following() -> bool:
     run = CURRENT.get()
     return run is not None and run.is_open
-
-
-def _name(serialized: Mapping[str, object] | None, settings: Mapping[str, object]) -> str:
-    """Name a run as Langfuse's handler and OpenInference name their spans for it."""
-    if name := settings.get("name"):
-        return str(name)
-    named = serialized or {}
-    if name := named.get("name"):
-        return str(name)
-    path = named.get("id")
-    return str(path[-1]) if isinstance(path, list) and path else "<unknown>"

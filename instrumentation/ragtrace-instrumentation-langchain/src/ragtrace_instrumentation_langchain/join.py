@@ -4,6 +4,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakSet, ref
 
+from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
@@ -23,6 +24,8 @@ _NAMED_AFTER_RUN = _TRACERS[:2]
 
 _early: ContextVar[tuple[Span, TracerProvider | None] | None] = ContextVar("ragtrace_early_span", default=None)
 _linked: "WeakSet[TracerProvider]" = WeakSet()
+is_linked = False
+"""Whether any provider is watched."""
 _reading = guard("joining another tracer's trace")
 
 
@@ -62,21 +65,15 @@ class RunLink(SpanProcessor):
 
 def link(provider: trace.TracerProvider) -> None:
     """Watch the spans of a provider; once for each provider, whatever the number of handlers."""
+    global is_linked
     if isinstance(provider, TracerProvider) and provider not in _linked:
+        is_linked = True
         _linked.add(provider)
         provider.add_span_processor(RunLink(provider))
 
 
-def current_span() -> trace.Span | None:
-    """Return the span that is current here, unless it has ended: such a one leaked out of an earlier call."""
-    span = trace.get_current_span()
-    if not span.get_span_context().is_valid or getattr(span, "end_time", None) is not None:
-        return None
-    return span
-
-
 def follow(run: Run) -> None:
-    """Make a run the current one, so that a tracer's span for it is found."""
+    """Give a run the span that a tracer started for it before we were told."""
     early = _early.get()
     if early is not None:
         span, _provider = early
@@ -84,11 +81,6 @@ def follow(run: Run) -> None:
         if scope is not None and span.is_recording() and span.name == run.name:
             run.spans = {**(run.spans or {}), scope.name: early}
         _early.set(None)
-    CURRENT.set(run)
-    call = run.call
-    if call.ambient is None and len(call.runs) == 2:
-        # A tracer that we do not know may have opened its span for the root after we saw the root start.
-        call.ambient = current_span()
 
 
 def adopt(run: Run) -> None:
@@ -100,16 +92,30 @@ def adopt(run: Run) -> None:
 
 def find_place(call: Call) -> Place | None:
     """Tell where the rag-call of a call belongs; None: the tracer of this program samples, and dropped it."""
+    context = call.around.run(otel_context.get_current) if call.around is not None else Context()
     spans = call.root.spans if call.root else None
     if spans:
         scope = min(spans, key=_preference)
         span, provider = spans[scope]
-        return Place(context=_under(span, call.context), provider=provider)
-    if call.ambient is not None:
-        return Place(context=_under(call.ambient, call.context))
-    if is_sampled_out(trace.get_tracer_provider(), call.context):
+        return Place(context=_under(span, context), provider=provider)
+    if (ambient := _find_ambient(call)) is not None:
+        return Place(context=_under(ambient, context))
+    if is_sampled_out(trace.get_tracer_provider(), context):
         return None
-    return Place(context=trace.set_span_in_context(trace.INVALID_SPAN, call.context))
+    return Place(context=trace.set_span_in_context(trace.INVALID_SPAN, context))
+
+
+def _find_ambient(call: Call) -> trace.Span | None:
+    """Return the span around a call, else that which a tracer we do not know opened for its root.
+
+    Not one that had ended before the call began: it leaked out of an earlier call.
+    """
+    for variables in (call.around, call.inside):
+        span = variables.run(trace.get_current_span) if variables is not None else trace.INVALID_SPAN
+        ended_ns = getattr(span, "end_time", None)
+        if span.get_span_context().is_valid and (ended_ns is None or ended_ns >= call.began_ns):
+            return span
+    return None
 
 
 def _preference(scope: str) -> int:

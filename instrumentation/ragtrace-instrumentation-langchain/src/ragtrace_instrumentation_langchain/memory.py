@@ -30,7 +30,7 @@ class Loose:
 Here = tuple["ref[Loose]", ...]
 """The last retrievals of a context. Weak: contexts of idle threads would keep their texts alive."""
 
-_here: ContextVar[Here] = ContextVar("ragtrace_loose_retrievals", default=())
+HERE: ContextVar[Here] = ContextVar("ragtrace_loose_retrievals", default=())
 
 
 class LooseRetrievals:
@@ -47,13 +47,9 @@ class LooseRetrievals:
     def add(self, retrieval: Retrieval) -> None:
         """Remember a retrieval, here and for other contexts."""
         loose = Loose(retrieval=retrieval, at=self._clock())
-        _here.set((*_here.get()[1 - _MOST_HERE :], ref(loose)))
+        HERE.set((*HERE.get()[1 - _MOST_HERE :], ref(loose)))
         self._recent.append(loose)
         self._shrink()
-
-    def here(self) -> Here:
-        """Return those of this context, to be given to `claim` in another one."""
-        return _here.get()
 
     def claim(self, prompt: Sequence[str], *, here: Here, since_ns: int = 0) -> tuple[Retrieval, ...]:
         """Return those whose text the prompt holds, of this context before any other, else whose query it holds."""

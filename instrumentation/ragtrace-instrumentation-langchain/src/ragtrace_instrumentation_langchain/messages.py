@@ -41,7 +41,7 @@ class Cited:
     """Number of the source among those sent."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Prompt:
     """The texts that one model call was sent."""
 
@@ -56,26 +56,36 @@ class Prompt:
 def read_prompt(messages: Sequence[BaseMessage]) -> Prompt:
     """Keep the texts of the messages; strings are shared, not copied."""
     parts: list[str] = []
+    question = None
+    for message in messages:
+        content, kind = message.content, message.type
+        if type(content) is not str or kind == "tool":
+            return _read_blocks(messages)
+        if content:
+            parts.append(content)
+        if kind == "human":
+            question = content
+    return Prompt(tuple(parts), question)
+
+
+def _read_blocks(messages: Sequence[BaseMessage]) -> Prompt:
+    """Keep the texts of messages of any kind."""
+    parts: list[str] = []
     question, last_human, is_foreign = None, -1, False
     tools: list[tuple[int, BaseMessage]] = []
     for index, message in enumerate(messages):
-        content, kind = message.content, message.type
+        content = message.content
         if isinstance(content, str):
             parts.append(content)
         else:
             parts.extend(_block_texts(content, _DEEPEST_BLOCK))
             is_foreign = is_foreign or _has_foreign_blocks(content)
-        if kind == "human":
+        if message.type == "human":
             question, last_human = said_by(message), index
-        elif kind == "tool":
+        elif message.type == "tool":
             tools.append((index, message))
     results = tuple(_tool_result(message, is_earlier=index < last_human) for index, message in tools)
-    return Prompt(
-        parts=tuple(part for part in parts if part),
-        question=question,
-        tool_results=results,
-        has_foreign_blocks=is_foreign,
-    )
+    return Prompt(tuple(part for part in parts if part), question, results, is_foreign)
 
 
 def message_text(message: BaseMessage) -> str:

@@ -119,4 +119,4 @@ def _brought(retrieval: Retrieval, *texts: str) -> bool:
 
 
 def _retrieval(generation: Generation, documents: Sequence[Found], *, source: PassageSource) -> Retrieval:
-    return Retrieval(documents=documents, order=generation.run.order, start_ns=generation.run.start_ns, source=source)
+    return Retrieval(documents, generation.run.order, generation.run, source)
