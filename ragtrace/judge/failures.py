@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Literal
 
-import httpx2
+import aiohttp
 import openai
 
 Meaning = Literal["limited", "passing", "locked_out", "declined", "too_long", "parameter"]
@@ -40,7 +40,7 @@ class Failure:
     """The model's window, where the endpoint named it; in tokens."""
 
 
-def explain(error: openai.APIStatusError | httpx2.HTTPError, key: str, now: datetime) -> Failure:
+def explain(error: openai.APIStatusError | aiohttp.ClientError, key: str, now: datetime) -> Failure:
     """Return what the error means; `key` is kept out of what it says."""
     if not isinstance(error, openai.APIStatusError):
         return Failure(

@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import httpx2
-
 from ragtrace.model import JsonValue
 
 
@@ -28,13 +26,13 @@ class Completion:
     completion_tokens: int | None = None
 
 
-def read_completion(response: httpx2.Response) -> Completion:
+def read_completion(content: bytes) -> Completion:
     """Return the first choice that says anything.
 
     Raises:
         GarbledError: there is no choice at all.
     """
-    body = _object(response)
+    body = _object(content)
     choices = [choice for choice in _list(body.get("choices")) if isinstance(choice, dict)]
     if not choices:
         raise GarbledError(f"a reply without choices: {_shortened(body.get('error', '{}'))}")
@@ -54,22 +52,22 @@ def read_completion(response: httpx2.Response) -> Completion:
     )
 
 
-def read_error(response: httpx2.Response) -> object:
+def read_error(content: bytes) -> object:
     """Return what a refusal says of itself: its `error` object, its JSON, or its text."""
     try:
-        body = response.json()
-    except ValueError:
-        return response.text
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        return content.decode(errors="replace")
     return body.get("error", body) if isinstance(body, dict) else body
 
 
-def read_vectors(response: httpx2.Response, count: int) -> list[list[float]]:
+def read_vectors(content: bytes, count: int) -> list[list[float]]:
     """Return the vectors of an embeddings reply, in the order of the texts.
 
     Raises:
         GarbledError: they are not as many as the texts, or not numbers of one length.
     """
-    entries = [entry for entry in _list(_object(response).get("data")) if isinstance(entry, dict)]
+    entries = [entry for entry in _list(_object(content).get("data")) if isinstance(entry, dict)]
     entries.sort(key=lambda entry: _count(entry.get("index")) or 0)
     vectors = [[x for x in _list(entry.get("embedding")) if isinstance(x, int | float)] for entry in entries]
     if len(vectors) != count or len({len(vector) for vector in vectors}) != 1 or not vectors[0]:
@@ -86,11 +84,11 @@ def _said(choice: Mapping[str, JsonValue]) -> str:
     return "".join(str(part.get("text", "")) for part in parts)
 
 
-def _object(response: httpx2.Response) -> Mapping[str, JsonValue]:
+def _object(content: bytes) -> Mapping[str, JsonValue]:
     try:
-        body = json.loads(response.content)
+        body = json.loads(content)
     except (ValueError, RecursionError):
-        raise GarbledError(f"a reply that is no JSON: {_shortened(response.text)}") from None
+        raise GarbledError(f"a reply that is no JSON: {_shortened(content.decode(errors='replace'))}") from None
     return _mapping(body)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+import aiohttp
 import pytest
 from opentelemetry import context as otel
 from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled, is_instrumentation_enabled
@@ -349,14 +350,15 @@ async def test_judge_requests_are_marked_and_not_instrumented(endpoint: Scripted
     """Whatever instruments the program is told to leave judge requests alone, and each carries the judge's mark."""
     judge = judges()
     allowed: list[tuple[bool, bool, object]] = []
-    send = judge._endpoint._lane().client._client.send
 
-    async def watched(*arguments: object, **named: object) -> object:
+    async def watch(*_arguments: object) -> None:
         plain = otel.get_value("suppress_instrumentation")
         allowed.append((is_instrumentation_enabled(), is_http_instrumentation_enabled(), plain))
-        return await send(*arguments, **named)  # type: ignore[arg-type]  # handed through as they came
 
-    judge._endpoint._lane().client._client.send = watched  # type: ignore[assignment]  # stands where an instrumentation would
+    watching = aiohttp.TraceConfig()
+    watching.on_request_start.append(watch)
+    watching.freeze()
+    judge._endpoint._lane().session.trace_configs.append(watching)
 
     await judge.judge(RED)
 
@@ -463,3 +465,19 @@ async def test_invalid_replies_name_the_judge(endpoint: ScriptedEndpoint, judges
         f"judge 'scripted' at {endpoint.base_url}: the reply holds no verdict of the judge's own; "
         "it begins 'Hello there.'"
     )
+
+
+async def test_a_proxy_of_the_environment_is_used(
+    endpoint: ScriptedEndpoint, judges: Judges, monkeypatch: pytest.MonkeyPatch
+):
+    """Requests go through HTTP_PROXY, but for hosts that NO_PROXY names."""
+    monkeypatch.setenv("http_proxy", endpoint.base_url.removesuffix("/v1"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+    await judges(openai_base_url="http://judge.example/v1").judge(RED)
+    await judges().judge(call(question="How red?", delivery=received("It is red.")))
+
+    assert [asked.path for asked in endpoint.asked] == [
+        "http://judge.example/v1/chat/completions",
+        "/v1/chat/completions",
+    ]

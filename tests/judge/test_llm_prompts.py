@@ -161,7 +161,7 @@ async def test_characters_are_sent_as_themselves(endpoint: ScriptedEndpoint, jud
     sizes: list[int] = []
     endpoint.answers(
         lambda asked: (
-            sizes.append(int(asked.headers["content-length"]))
+            sizes.append(int(asked.headers["Content-Length"]))
             or says(verdicts(asked, {label: [claim("supported", "1")] for label in asked.labels}))
         )
     )
