@@ -18,6 +18,7 @@ import httpx2
 import openai
 import pydantic_core
 from opentelemetry import context as otel
+from opentelemetry.context import Context
 
 from ragtrace.errors import JudgeRefused, JudgeReplyInvalid, JudgeUnavailable
 from ragtrace.judge.failures import Failure, explain
@@ -38,10 +39,8 @@ _MOST_LESSONS: Final = 5
 """Requests that may be repeated with other parameters."""
 _CONNECT_SECONDS: Final = 10.0
 # Every instrumentation looks these up; the API has no public name for them, and older ones ask for the plain word.
-_SUPPRESSING_KEYS: Final = (
-    otel._SUPPRESS_INSTRUMENTATION_KEY,
-    otel._SUPPRESS_HTTP_INSTRUMENTATION_KEY,
-    "suppress_instrumentation",
+_SUPPRESSING: Final = dict.fromkeys(
+    (otel._SUPPRESS_INSTRUMENTATION_KEY, otel._SUPPRESS_HTTP_INSTRUMENTATION_KEY, "suppress_instrumentation"), True
 )
 
 
@@ -276,10 +275,8 @@ def _certificates() -> ssl.SSLContext:
 @contextmanager
 def _unobserved() -> Iterator[None]:
     """Keep instrumentations off: a judge request that was traced would be scored as one more answer."""
-    context = otel.get_current()
-    for key in _SUPPRESSING_KEYS:
-        context = otel.set_value(key, True, context)
-    token = otel.attach(context)
+    # In one step: OpenTelemetry's `set_value` copies the context for each key.
+    token = otel.attach(Context({**otel.get_current(), **_SUPPRESSING}))
     try:
         yield
     finally:

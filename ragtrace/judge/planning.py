@@ -19,7 +19,6 @@ _SMALLEST_PIECE: Final = 400
 _TOKENS_A_LABEL: Final = 6
 _TOKENS_OF_INSTRUCTIONS: Final = 2_200
 """The longest instructions there are, in the language that takes the most tokens, and the reply's schema."""
-_LANGUAGE_SAMPLE: Final = 400
 
 
 class MaskFailedError(Exception):
@@ -76,7 +75,7 @@ def clean(text: str) -> str:
 
 def _language(call: RagCall) -> str:
     text = call.answer if call.answer.strip() else call.reference or call.question
-    found = detect_language(text[:_LANGUAGE_SAMPLE])
+    found = detect_language(text)
     return found if found in LANGUAGES else LANGUAGES[0]
 
 

@@ -10,11 +10,12 @@ _WIDE = r"\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff0
 _CLOSERS = "\"'”’»“«›‹」』）)\\]】〉》*_"
 _MARKER = (
     r"[ \t]?(?:\[\^?\d{1,4}(?:[ ]?[,;–-][ ]?\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,12}】|［\d{1,4}］|[¹²³⁰-⁹]{1,6}"
-    r"|\[(?:doc|document|source|passage|context|ref|chunk|quelle|источник|来源|出典|文档|資料)[^\]\n]{0,20}\])"
+    r"|\[(?i:doc|document|source|passage|context|ref|chunk|quelle|источник|来源|出典|文档|資料)[^\]\n]{0,20}\])"
 )
+# One set of characters first, and then what may follow each: the engine skips to the next of them.
 _TERMINATOR = re.compile(
-    rf"(?P<mark>[。！？｡!?؟]+|；|…+[。｡]?|\.{{2,}}|[.．]|[۔।॥։።။។፧]+)(?P<closers>[{_CLOSERS}]*)(?P<cited>(?:{_MARKER})*)",
-    re.IGNORECASE,
+    r"(?P<mark>[。！？｡!?؟；….．۔।॥։።။។፧](?:(?<=[。！？｡!?؟])[。！？｡!?؟]+|(?<=…)(?:…+[。｡]?|[。｡])|(?<=\.)\.+"
+    rf"|(?<=[۔।॥։።။។፧])[۔।॥։።။។፧]+)?)(?P<closers>[{_CLOSERS}]*)(?P<cited>(?:{_MARKER})*)"
 )
 _PROTECTED = re.compile(
     r"(?<!`)`(?!`)[^`\n]{1,120}`(?!`)|https?://[^\s<>，。；！？）」』\"]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}"
@@ -78,7 +79,8 @@ class _Place:
 
 def sentence_ends(text: str, *, start: int, end: int, is_german: bool) -> Iterator[int]:
     """Yield the offsets at which sentences of `text[start:end]` end, the last one's (`end`) not included."""
-    protected = [match.span() for match in _PROTECTED.finditer(text, start, end)]
+    has_protected = "`" in text or "://" in text or "@" in text
+    protected = [match.span() for match in _PROTECTED.finditer(text, start, end)] if has_protected else []
     sentence, span = start, 0
     for match in _TERMINATOR.finditer(text, start, end):
         while span < len(protected) and protected[span][1] <= match.start():

@@ -129,19 +129,21 @@ def _any_of(*phrases: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{phrase})" for phrase in phrases), re.IGNORECASE)
 
 
-# What each script's phrases cannot do without, and the phrases: most sentences hold none, and are done with quickly.
+# What each script's phrases cannot do without, looked for in lower case, and the phrases: most sentences hold none, and
+# are done with quickly. Each alternative begins with a letter of its own, so that the engine skips to the next of them.
 _LATIN = (
-    _any_of(
-        r"\bn(?:o[nt]?|e|ever|owhere|/a|ão|ie|icht)\b|n['’]t\b|\b(?:do|does|di|ca|could|would|is|are|was|were)d?nt\b|cannot",
-        r"un(?:able|sure|answer|zureichend|bekannt)|unknown|insufficient|lack|silent|beyond|afraid|keine?|bilmiyorum",
-        r"weet het|vet inte",
+    re.compile(
+        r"n(?:['’]t\b|(?<=\bn)(?:o[nt]?|e|ever|owhere|/a|ão|ie|icht)\b)|d(?:oe?s?|i)d?nt\b"
+        r"|(?:c(?:a|ould)|would|is|are|was|were)d?nt\b|cannot"
+        r"|un(?:able|sure|answer|zureichend|bekannt|known)|insufficient|lack|silent|beyond|afraid|kein|bilmiyorum"
+        r"|weet het|vet inte"
     ),
     _any_of(*_ENGLISH, *_GERMAN, *_ROMANCE),
 )
 _FOREIGN = (
-    (_any_of("нет", "не", "отсутству", "нельзя", "затрудня"), _any_of(*_RUSSIAN)),
-    (_any_of("[不没沒未无無难缺找暂暫]", "ません", "ない", "なく", "かねます"), _any_of(*_CHINESE, *_JAPANESE)),
-    (_any_of("لا", "नहीं", "모르", "없", "모릅", "ไม่", "không"), _any_of(*_OTHERS)),
+    (re.compile("нет|не|отсутству|затрудня"), _any_of(*_RUSSIAN)),
+    (re.compile("[不没沒未无無难缺找暂暫]|ません|ない|なく|かねます"), _any_of(*_CHINESE, *_JAPANESE)),
+    (re.compile("لا|नहीं|모르|없|모릅|ไม่|không"), _any_of(*_OTHERS)),
 )
 _LONGEST = 400
 
@@ -150,5 +152,5 @@ def is_refusal(sentence: str) -> bool:
     """Tell whether a sentence says that its author cannot or will not answer from what is known."""
     if len(sentence) > _LONGEST:
         return False
-    scripts = (_LATIN,) if sentence.isascii() else (_LATIN, *_FOREIGN)
-    return any(needed.search(sentence) and phrases.search(sentence) for needed, phrases in scripts)
+    scripts, lowered = (_LATIN,) if sentence.isascii() else (_LATIN, *_FOREIGN), sentence.lower()
+    return any(needed.search(lowered) and phrases.search(sentence) for needed, phrases in scripts)
