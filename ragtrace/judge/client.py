@@ -236,7 +236,12 @@ def _open_lane(address: Address, gate: Gate) -> Lane:
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
         cookie_jar=aiohttp.DummyCookieJar(),
     )
-    headers = {name: v for name, v in client.default_headers.items() if isinstance(v, str)}
+    # Without what the client tells of the machine that it runs on.
+    headers = {
+        name: value
+        for name, value in client.default_headers.items()
+        if isinstance(value, str) and not name.lower().startswith("x-stainless")
+    }
     return Lane(session=session, gate=gate, url=url, headers=headers, proxy=_proxy(url))
 
 
