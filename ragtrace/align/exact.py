@@ -45,12 +45,12 @@ class Prompt:
     form: Form
     finder: Finder
 
-    def find(self, passage: int, text: str, form: Form) -> tuple[Find, ...]:
-        """Return where the passage stands: whole, else its longest beginning and end."""
+    def find(self, passage: int, text: str, form: Form, *, number: int) -> tuple[Find, ...]:
+        """Return where the passage stands, the finder's text of that number: whole, else its beginning and end."""
         letters = form.letters
         if not has_letters(letters):
             return ()
-        at, length = self.finder.beginning(letters)
+        at, length = self.finder.beginning(number)
         if length == len(letters):
             whole = self._found(passage, (0, len(text)), (at, length), is_beginning=True, is_end=True)
             return () if length < _SHORT and not self._stands_alone(whole.place) else (whole,)
@@ -58,7 +58,7 @@ class Prompt:
         if length:
             part = (0, form.end(length))
             finds.append(self._found(passage, part, (at, length), is_beginning=True, is_end=False))
-        at, length = self.finder.ending(letters)
+        at, length = self.finder.ending(number)
         if length:
             part = (form.start(len(letters) - length), len(text))
             finds.append(self._found(passage, part, (at, length), is_beginning=False, is_end=True))

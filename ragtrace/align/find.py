@@ -1,5 +1,6 @@
 """Find a text, or the longest beginning or end of it, in a prompt, with primitives that run at C speed."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ragtrace.align.pieces import PieceIndex
@@ -19,32 +20,34 @@ NOTHING: Found = (0, 0)
 
 
 class Finder(Protocol):
-    """Searches one prompt for many texts."""
+    """Searches one prompt for many texts, which go by their numbers."""
 
-    def beginning(self, text: str) -> Found:
-        """Return the longest beginning of `text` that the prompt holds."""
+    def beginning(self, number: int) -> Found:
+        """Return the longest beginning of a text that the prompt holds."""
         ...
 
-    def ending(self, text: str) -> Found:
-        """Return the longest end of `text` that the prompt holds."""
+    def ending(self, number: int) -> Found:
+        """Return the longest end of a text that the prompt holds."""
         ...
 
 
-def finder(prompt: str, *, texts: int) -> Finder:
+def finder(prompt: str, texts: Sequence[str]) -> Finder:
     """Return the finder that is faster for so many texts."""
-    return _Direct(prompt) if len(prompt) * texts <= _DIRECT else _Indexed(prompt)
+    return _Direct(prompt, texts) if len(prompt) * len(texts) <= _DIRECT else _Indexed(prompt, texts)
 
 
 class _Direct:
     """Searches the prompt again for each text."""
 
-    __slots__ = ("_cursor", "_prompt")
+    __slots__ = ("_cursor", "_prompt", "_texts")
 
-    def __init__(self, prompt: str) -> None:
+    def __init__(self, prompt: str, texts: Sequence[str]) -> None:
         self._prompt = prompt
+        self._texts = texts
         self._cursor = 0
 
-    def beginning(self, text: str) -> Found:
+    def beginning(self, number: int) -> Found:
+        text = self._texts[number]
         # Behind the last one first: a passage that was retrieved twice is found at its two places.
         at = self._prompt.find(text, self._cursor)
         if at < 0:
@@ -54,8 +57,8 @@ class _Direct:
         self._cursor = at + len(text)
         return at, len(text)
 
-    def ending(self, text: str) -> Found:
-        best = NOTHING
+    def ending(self, number: int) -> Found:
+        text, best = self._texts[number], NOTHING
         length = PROBE - 1
         for _ in range(_TRIES):
             at = self._prompt.find(text[-length - 1 :])
@@ -82,19 +85,21 @@ class _Direct:
 class _Indexed:
     """Guesses where a text is from an index of the prompt; remembers where the last one ended."""
 
-    __slots__ = ("_cursor", "_pieces", "_prompt")
+    __slots__ = ("_cursor", "_pieces", "_prompt", "_texts")
 
-    def __init__(self, prompt: str) -> None:
+    def __init__(self, prompt: str, texts: Sequence[str]) -> None:
         self._prompt = prompt
+        self._texts = texts
         self._cursor = 0
         self._pieces: PieceIndex | None = None
 
-    def beginning(self, text: str) -> Found:
+    def beginning(self, number: int) -> Found:
+        text = self._texts[number]
         # Most prompts keep the order of retrieval.
         near = self._prompt.find(text[:PROBE], self._cursor, self._cursor + _NEAR)
         best = (near, common_prefix(text, self._prompt, near)) if near >= 0 else NOTHING
         if best[1] < len(text):
-            for at in self._index().guesses(text, at_end=False):
+            for at in self._index().guesses(number, at_end=False):
                 length = common_prefix(text, self._prompt, at) if at != near else 0
                 best = (at, length) if length > best[1] else best
         if best[1] < min(PROBE, len(text)):
@@ -102,9 +107,9 @@ class _Indexed:
         self._cursor = best[0] + best[1]
         return best
 
-    def ending(self, text: str) -> Found:
-        best = NOTHING
-        for at in self._index().guesses(text, at_end=True):
+    def ending(self, number: int) -> Found:
+        text, best = self._texts[number], NOTHING
+        for at in self._index().guesses(number, at_end=True):
             end = at + len(text)
             if end <= len(self._prompt):
                 length = common_suffix(text, self._prompt, end)
@@ -113,7 +118,7 @@ class _Indexed:
 
     def _index(self) -> PieceIndex:
         if self._pieces is None:
-            self._pieces = PieceIndex(self._prompt)
+            self._pieces = PieceIndex(self._prompt, self._texts)
         return self._pieces
 
 

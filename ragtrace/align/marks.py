@@ -1,6 +1,6 @@
 """Choose places in texts by the letters that stand there, so that every copy of a text has the same; at C speed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import accumulate, count
 from math import log
@@ -28,12 +28,12 @@ class Marks:
     def __init__(self, sample: str, *, share: float, digits: float | None = None) -> None:
         chars = Counter(sample)
         seen: Counter[int] = Counter()
-        scripts: dict[int, Counter[int]] = {}
+        scripts: defaultdict[int, Counter[int]] = defaultdict(Counter)
         for char, times in chars.items():
             code = ord(char) & 0xFF
             seen[code] += times
             if char.isalnum():
-                scripts.setdefault(_script(char), Counter())[code] += times
+                scripts[_script(char)][code] += times
         chosen: set[int] = set()
         # Scripts of few letters first: what they need marks some of the others too.
         for script, own in sorted(scripts.items(), key=lambda item: len(item[1])):

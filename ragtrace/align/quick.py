@@ -34,16 +34,17 @@ _COUNTED = 8192
 def quick(passages: Sequence[Passage], prompt_parts: Sequence[str]) -> Delivery:
     """Place what can be placed for certain at little cost; what cannot is `undetermined`."""
     text = PART_SEPARATOR.join(prompt_parts)
-    prompt = Prompt(text=text, form=AsIs(text), finder=finder(text, texts=len(passages)))
-    found = [prompt.find(index, passage.text, AsIs(passage.text)) for index, passage in enumerate(passages)]
+    plain = [AsIs(passage.text) for passage in passages]
+    prompt = Prompt(text=text, form=AsIs(text), finder=finder(text, [one.letters for one in plain]))
+    found = [prompt.find(n, passage.text, plain[n], number=n) for n, passage in enumerate(passages)]
     delivery = _decided(passages, text, found)
     missed = [index for index, one in enumerate(delivery.passages) if one.status == "undetermined"]
     if not missed or not _is_affordable([text, *(passages[index].text for index in missed)]):
         return delivery
-    form = Skeleton(text)
-    reduced = Prompt(text=text, form=form, finder=finder(form.letters, texts=len(missed)))
-    for index in missed:
-        found[index] = reduced.find(index, passages[index].text, Skeleton(passages[index].text))
+    form, forms = Skeleton(text), [Skeleton(passages[index].text) for index in missed]
+    reduced = Prompt(text=text, form=form, finder=finder(form.letters, [one.letters for one in forms]))
+    for number, index in enumerate(missed):
+        found[index] = reduced.find(index, passages[index].text, forms[number], number=number)
     return _decided(passages, text, found)
 
 
