@@ -28,6 +28,7 @@ _RUNS_ON = re.compile(
 )
 _TAIL = 48
 """Characters of a line's end that tell whether its sentence ended there."""
+_WIDE = "\u2e80"
 _SHORT_LINE = 40
 """A line shorter than any wrapping width is a line by choice, if the next starts like a sentence."""
 
@@ -114,6 +115,9 @@ def _continues(previous: str, line: str) -> bool:
     tail = previous[-_TAIL:]
     if _ENDED.search(tail) or tail.endswith("  ") or (_PAIR.match(previous) and _PAIR.match(line)):
         return False
-    first = line.lstrip()[0]
+    first = line.lstrip(" \t>")[:1]
+    if first >= _WIDE and tail.rstrip()[-1:] >= _WIDE:
+        # A script without capitals, of characters twice as wide.
+        return len(previous.strip()) * 2 >= _SHORT_LINE or bool(_RUNS_ON.search(tail))
     starts_fresh = first.isupper() or first.isdigit()
     return not starts_fresh or len(previous.strip()) >= _SHORT_LINE or bool(_RUNS_ON.search(tail))

@@ -10,7 +10,7 @@ _WIDE = r"\u2e80-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff0
 _CLOSERS = "\"'”’»“«›‹」』）)\\]】〉》*_"
 _MARKER = (
     r"[ \t]?(?:\[\^?\d{1,4}(?:[ ]?[,;–-][ ]?\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,12}】|［\d{1,4}］|[¹²³⁰-⁹]{1,6}"
-    r"|\[(?i:doc|document|source|passage|context|ref|chunk|quelle|источник|来源|出典|文档|資料)[^\]\n]{0,20}\])"
+    r"|</\w{1,10}>|[\U0001f300-\U0001faff]\ufe0f?|\[(?i:doc|document|source|passage|context|ref|chunk|quelle|источник|来源|出典|文档|資料)[^\]\n]{0,20}\])"
 )
 # One set of characters first, and then what may follow each: the engine skips to the next of them.
 _TERMINATOR = re.compile(
@@ -21,6 +21,8 @@ _PROTECTED = re.compile(
     r"(?<!`)`(?!`)[^`\n]{1,120}`(?!`)|https?://[^\s<>，。；！？）」』\"]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:[.-][^\W\d_]+)*$")
+_LETTER_OF_SEVERAL = re.compile(r"[^\W\d_]\.")
+_COUNTING_LETTER = re.compile(r"[A-Z][.-]?\d")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _SAYING = re.compile(
     r"[ \t]*(?:[^。！？，,\n]{0,6}(?:说|說|道|问|問|喊|叫|答|写道|表示|认为)"
@@ -118,7 +120,12 @@ def _ends(text: str, match: re.Match[str], *, sentence: int, end: int, is_german
         opens_item=position - sentence <= 6 and text[sentence:position].strip().isdigit(),
         is_german=is_german,
     )
-    if not place.next or place.next[0] in ".．,;:，、；：)）" or _goes_on_after_quote(place) or _is_decimal(place):
+    if (
+        not place.next
+        or place.next[0] in ".．,;:，、；：)）。｡！？"
+        or _goes_on_after_quote(place)
+        or _is_decimal(place)
+    ):
         return False
     if _is_wide_mark(place):
         return not _is_enclosed(text, match, sentence=sentence, end=end)
@@ -157,6 +164,9 @@ def _is_enclosed(text: str, match: re.Match[str], *, sentence: int, end: int) ->
         is_open = text.rfind(opener, opened_from, match.start()) > text.rfind(closer, opened_from, match.start())
         if is_open and closer not in match["closers"] and text.find(closer, match.end(), ahead) >= 0:
             return True
+        if is_open and closer == "）" and closer in match["closers"]:
+            # A remark inside a sentence, unless the brackets hold a sentence of their own.
+            return bool(text[sentence : text.rfind(opener, opened_from, match.start())].strip())
     return False
 
 
@@ -192,6 +202,8 @@ def _ends_full_stop(place: _Place) -> bool:
     if not place.is_spaced and not place.closers and not place.is_cited:
         return _ends_unspaced(place)
     word = _word_before(place)
+    if _is_part_of_name(place, word):
+        return False
     known = (word.lower() in abbr.KNOWN and not _is_shouted(word)) or _is_acronym(word)
     if place.first.islower() and not _has_inner_capital(place):
         return _ends_before_lower_case(place, word, known=known)
@@ -202,6 +214,12 @@ def _ends_full_stop(place: _Place) -> bool:
     if known:
         return _ends_after_abbreviation(place, word)
     return not _is_ordinal(place)
+
+
+def _is_part_of_name(place: _Place, word: str) -> bool:
+    """Tell streets with their number, as in "Hauptstr. 12", and the first of several letters, as in "u. U."."""
+    is_street = place.is_german and word.endswith("str") and place.first.isdigit()
+    return is_street or (len(word) == 1 and word.islower() and bool(_LETTER_OF_SEVERAL.match(place.next)))
 
 
 def _word_before(place: _Place) -> str:
@@ -239,23 +257,25 @@ def _ends_unspaced(place: _Place) -> bool:
 
 def _ends_before_lower_case(place: _Place, word: str, *, known: bool) -> bool:
     """Some people write without capitals; abbreviations that are not listed are short or have capitals."""
-    if place.closers.strip("*_") or known or "." in word or not place.is_spaced:
+    if place.closers.strip("*_") or known or "." in word or not place.is_spaced or place.is_german:
         return False
     return len(word) > 3 and word.islower()
 
 
 def _ends_after_initial(place: _Place) -> bool:
     """ "J. K. Rowling" and "А. С. Пушкин" go on; "vitamin C. It" does not."""
-    if place.before.strip() == "I" or place.before.endswith((" I", " Я")):
+    if place.before.strip() == "I" or place.before.endswith((" I", " Я")) or place.before[-2:-1] in ("+", "="):
         return True
     lead = place.before[:-1].rstrip()
     is_name = not lead or lead.endswith((".", " by", " und", " and", " и")) or lead.split()[-1][:1].isupper()
-    return place.starts_strongly and not is_name
+    return place.starts_strongly and (not is_name or place.first_word.lower() in abbr.NO_SURNAMES)
 
 
 def _ends_after_abbreviation(place: _Place, word: str) -> bool:
     lowered = word.lower()
-    is_counted = bool(re.search(r"\d[ \u00a0]?$", place.before[: len(place.before) - len(word)]))
+    is_counted = bool(re.search(r"(?:\d[ \u00a0]?|/)$", place.before[: len(place.before) - len(word)]))
+    if lowered in abbr.BEFORE_NUMBERS and _COUNTING_LETTER.match(place.next):
+        return False
     if lowered in abbr.BEFORE_NUMBERS and (place.first.isdigit() or not (is_counted or place.starts_strongly)):
         return lowered == "no" and not place.first.isdigit()
     if place.first.isdigit():
@@ -281,9 +301,10 @@ def _is_plain_capital(place: _Place) -> bool:
 def _is_ordinal(place: _Place) -> bool:
     """German writes "am 3. Oktober" and "im 19. Jahrhundert"."""
     number = re.search(r"(?:^|\s)(\d{1,2}|[IVX]{1,6})$", place.before)
-    if not place.is_german or not number:
+    if not number:
         return False
-    if place.first_word.lower() in abbr.GERMAN_MONTHS:
+    if place.is_german and place.first_word.lower() in abbr.GERMAN_MONTHS:
         return True
     lead = place.before[: number.start()].split()
-    return bool(lead) and lead[-1].lower() in abbr.GERMAN_BEFORE_ORDINAL and not place.starts_strongly
+    articles = abbr.GERMAN_BEFORE_ORDINAL if place.is_german else abbr.ORDINAL_ARTICLES
+    return bool(lead) and lead[-1].lower() in articles and not place.starts_strongly

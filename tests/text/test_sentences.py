@@ -214,3 +214,32 @@ def test_sentences_cover_a_text_in_order(text):
     assert all(a.end <= b.start for a, b in pairwise(found))
     assert all(s.text.strip() == s.text != "" for s in found)
     assert bool(found) == bool(text.strip())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bring it to Bldg. 4 by noon.| Show your ID.",
+        "Mix 1 tbsp. sugar with 2 tsp. salt.| Stir.",
+        "It fits Model No. A.12 only.| Others differ.",
+        "All done! 🎉| Enjoy your day.",
+        "<b>Warning.</b>| Do not open it.",
+        "Take vitamin B.| It helps.",
+        "Dr. med. Weber leitet die Fa. Kern in Ulm.| Sie forscht.",
+        "Der Eingang liegt in der Hauptstr. 12 im Hof.| Bitte klingeln.",
+        "Der Betrieb wurde 1921 gegr. und später verkauft.| Er heißt heute anders.",
+        "Das Teil ist u. U. nicht lieferbar.| Wir melden uns.",
+        "Die 2. Auflage erschien 2005.| Die 3. folgte 2010.",
+        "Samstag: Sa. 9–13 Uhr ist das Büro geöffnet.| Sonst nicht.",
+        "Подробности на с. 12 и в табл. 4.| Там всё описано.",
+        "送料は無料です（離島を除く。）。|ご利用ください。",
+        "他来了（真的！）。|大家很高兴。",
+        "第一行没有句号\n|第二行也没有",
+        "一行目です\n|二行目です",
+    ],
+)
+def test_hard_stops(text: str):
+    """Abbreviations, ordinals, brackets and lines that end sentences in one place and not in another."""
+    parts = [part.strip() for part in text.split("|")]
+
+    assert texts(text.replace("|", "")) == parts
