@@ -5,7 +5,7 @@ import random
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
@@ -18,6 +18,8 @@ from ragtrace.capture.endpoint import Endpoint
 logger = logging.getLogger(__name__)
 
 LARGEST_BODY = 4_500_000
+_LARGE = 1_000
+"""Characters from which on a value is not left to be copied."""
 _CONNECT_SECONDS = 5.0
 _READ_SECONDS = 10.0
 _RETRY_FOR_SECONDS = 45.0
@@ -55,7 +57,7 @@ class Sender:
     def __init__(self, endpoint: Endpoint, *, patience: Patience | None = None) -> None:
         self._endpoint = endpoint
         self._patience = patience or Patience()
-        self._session = requests.Session()
+        self._session = _open_session(endpoint.url)
         self._told: dict[str, float] = {}
         self._lost = 0
 
@@ -68,7 +70,7 @@ class Sender:
         """
         if not spans:
             return 0
-        body = encode_spans(spans).SerializeToString()
+        body = encode(spans)
         if len(body) > LARGEST_BODY and len(spans) > 1:
             return self._send_halves(spans, closing)
         reply = self._persist(body, closing)
@@ -109,7 +111,6 @@ class Sender:
                 headers=headers,
                 timeout=(_CONNECT_SECONDS, self._patience.read_seconds),
                 allow_redirects=False,
-                auth=_keep_headers,
             )
         except requests.RequestException as exc:
             return _Reply(status=None, problem=f"does not answer ({type(exc).__name__})")
@@ -144,9 +145,48 @@ class Sender:
         return f"check {self._endpoint.mend}"
 
 
-def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Stand in for an authentication, so that a `.netrc` entry cannot replace our header."""
-    return request
+def encode(spans: Sequence[ReadableSpan]) -> bytes:
+    """Write spans of one provider and scope as the body of an OTLP request.
+
+    OpenTelemetry's encoder copies each value five times on its way into the request, so large ones are put in after it.
+    """
+    large = [{key: v for key, v in _attributes(span) if isinstance(v, str) and len(v) >= _LARGE} for span in spans]
+    request = encode_spans([_without(span, texts) for span, texts in zip(spans, large, strict=True)])
+    encoded = [span for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans]
+    for span, texts in zip(encoded, large, strict=True):
+        for key, text in texts.items():
+            span.attributes.add(key=key).value.string_value = text
+    return request.SerializeToString()
+
+
+def _attributes(span: ReadableSpan) -> Iterable[tuple[str, object]]:
+    return (span.attributes or {}).items()
+
+
+def _without(span: ReadableSpan, keys: Collection[str]) -> ReadableSpan:
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes={key: value for key, value in (span.attributes or {}).items() if key not in keys},
+        kind=span.kind,
+        instrumentation_scope=span.instrumentation_scope,
+        status=span.status,
+        start_time=span.start_time,
+        end_time=span.end_time,
+    )
+
+
+def _open_session(url: str) -> requests.Session:
+    """Return a session that knows the environment's proxies and certificates, and looks for them no more.
+
+    Nor for a `.netrc`, an entry of which would replace our header.
+    """
+    session = requests.Session()
+    found = session.merge_environment_settings(url, {}, None, None, None)
+    session.proxies, session.verify, session.trust_env = dict(found["proxies"]), found["verify"], False
+    return session
 
 
 def retry_after(value: str | None) -> float | None:
