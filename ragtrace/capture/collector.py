@@ -93,8 +93,8 @@ class Collector:
         """Wait until what was taken so far is delivered; False if it is not, or some of it was lost."""
         with self._finished_more:
             goal, lost = self._accepted, self._lost + self._overflowed
-            self._hurry.set()
             if self._accepted > self._finished:
+                self._hurry.set()
                 self._wake()
             arrived = self._finished_more.wait_for(lambda: self._finished >= goal, timeout_seconds)
             return arrived and self._lost + self._overflowed == lost

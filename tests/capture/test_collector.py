@@ -61,6 +61,34 @@ def test_nothing_to_flush_is_flushed():
     assert (_collector(Deliveries()).flush(0), threading.active_count()) == (True, before)
 
 
+def test_after_an_idle_flush_calls_still_go_out_together():
+    """A flush with nothing to deliver hurries none of the calls that come later."""
+    deliveries = Deliveries()
+    collector = _collector(deliveries)
+    collector.put(call())
+    flushed = [collector.flush(10), collector.flush(10)]
+    for number in range(20):
+        collector.put(call(question=str(number)))
+
+    assert (flushed, collector.flush(10), deliveries.portions) == ([True, True], True, 2)
+
+
+def test_a_thread_that_died_is_replaced():
+    """Whatever ended the thread, the next call is delivered by another."""
+
+    def die(_calls: Sequence[CapturedCall], _closing: threading.Event) -> int:
+        raise SystemExit
+
+    collector = Collector(die, limit_bytes=10_000_000)
+    collector.put(call())
+    first = collector.thread
+    assert first is not None
+    first.join(10)
+    collector.put(call())
+
+    assert collector.thread is not first
+
+
 def test_a_flush_that_takes_too_long_says_so():
     """A server that hangs costs the caller of `flush` no more than it agreed to."""
     deliveries = Deliveries()
