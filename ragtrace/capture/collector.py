@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from sys import getsizeof
 
+from ragtrace.capture import pace
 from ragtrace.capture.guard import guard
-from ragtrace.capture.pace import give_way
 from ragtrace.capture.record import CapturedCall, UnwrittenCall, write_call
 
 logger = logging.getLogger(__name__)
@@ -150,6 +150,7 @@ class Collector:
         return portion
 
     def _work_off(self, portion: list[tuple[CapturedCall | UnwrittenCall, int]]) -> None:
+        pace.begin()
         calls = [written for call, _size in portion if (written := _written(call)) is not None]
         lost = len(calls)
         with guard("delivering captured calls"):
@@ -182,7 +183,7 @@ class Collector:
 
 
 def _written(call: CapturedCall | UnwrittenCall) -> CapturedCall | None:
-    give_way()
+    pace.give_way()
     with guard("writing a captured call"):
         return write_call(call)
     return None

@@ -14,6 +14,7 @@ from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 
 from ragtrace.capture.endpoint import Endpoint
+from ragtrace.capture.pace import give_way
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,9 @@ class Sender:
         """
         if not spans:
             return 0
+        give_way()
         body = encode(spans)
+        give_way()
         if len(body) > LARGEST_BODY and len(spans) > 1:
             return self._send_halves(spans, closing)
         reply = self._persist(body, closing)

@@ -1,7 +1,7 @@
 """What one call asks a judge, and what code makes of a verdict: numbers out, indexes of passages back."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -12,6 +12,8 @@ Extra = Literal["needs", "grades", "questions"]
 JUDGED_KINDS: Final = frozenset({"statement", "row", "code"})
 """Kinds of sentences that can claim something; the others are never shown to a judge."""
 NEEDS_LABEL: Final = "N"
+_RANGE = re.compile(r"\s*p?(\d{1,4})\s*[-–]\s*p?(\d{1,4})\s*", re.IGNORECASE)
+_LONGEST_RANGE: Final = 50
 _EVIDENCE = re.compile(r"\W*(?:passage|p)?\s*(w?)\s*0*(\d{1,6})\W*", re.IGNORECASE)
 
 
@@ -124,7 +126,7 @@ def _indexes(labels: Iterable[object], plan: Plan) -> tuple[tuple[int, ...], tup
     """Return the received and the withheld passages that were named; numbers that were not given out are ignored."""
     received: dict[int, None] = {}
     withheld: dict[int, None] = {}
-    for label in labels:
+    for label in _written_out(labels):
         found = None if isinstance(label, bool) else _EVIDENCE.fullmatch(str(label))
         if found is None:
             continue
@@ -133,6 +135,16 @@ def _indexes(labels: Iterable[object], plan: Plan) -> tuple[tuple[int, ...], tup
         if 1 <= number <= len(excerpts):
             indexes[excerpts[number - 1].passage] = None
     return tuple(received), tuple(withheld)
+
+
+def _written_out(labels: Iterable[object]) -> Iterator[object]:
+    """Yield labels, ranges such as "1-3" number by number, and 1.0 as 1."""
+    for label in labels:
+        ends = _RANGE.fullmatch(label) if isinstance(label, str) else None
+        if ends is not None:
+            yield from range(int(ends.group(1)), min(int(ends.group(2)), int(ends.group(1)) + _LONGEST_RANGE) + 1)
+        else:
+            yield int(label) if isinstance(label, float) and label.is_integer() else label
 
 
 def merge_parts(parts: Sequence[Claim]) -> Claim:

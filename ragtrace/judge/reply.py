@@ -1,6 +1,7 @@
 """Read a judge's reply: every number exactly once, every verdict one that was on offer, or it does not count."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from ragtrace.model import Claim, JsonValue, Need
 NEEDS_KEY: Final = "needs"
 _LETTERS_LINE = re.compile(r"\s*([A-Za-z]+\d+)\s*[:=]?\s*(.*)", re.DOTALL)
 _LETTER = re.compile(r"([A-Za-z])\s*[:=]?\s*((?:[Ww]?\d+\s*[,+&]\s*)*[Ww]?\d+)?[\s;|,.]*")
+_BRACKETS = str.maketrans("()[]", "    ")
+_WORDS = re.compile(r"\b(?:supported|unsupported|contradicted)\b", re.IGNORECASE)
 _LIST_SEPARATOR = re.compile(r"[,+&\s]+")
 _NO_CLAIM = "N"
 _MOST_CLAIMS = 50
@@ -45,7 +48,7 @@ def read_reply(text: str, request: Request) -> Findings:
         JudgeReplyInvalid: the reply is no answer to this request at all.
     """
     own = own_object(text, request.code)
-    entries = own.get(LIST_KEY, [])
+    entries = _listed(own.get(LIST_KEY, []), is_lean=request.is_lean)
     if not isinstance(entries, list):
         raise JudgeReplyInvalid(f"`{LIST_KEY}` is no list in the judge's reply")
     items = {item.label: item for item in request.items}
@@ -59,11 +62,23 @@ def read_reply(text: str, request: Request) -> Findings:
     )
 
 
+def _listed(entries: JsonValue, *, is_lean: bool) -> JsonValue:
+    """Return verdicts as a list where they were written by label."""
+    if not isinstance(entries, dict):
+        return entries
+    if is_lean:
+        return [f"{label} {letters}" for label, letters in entries.items()]
+    return [{"n": label, "claims": claims} for label, claims in entries.items()]
+
+
 def _read_claims(entry: JsonValue, items: Mapping[str, Item], plan: Plan) -> Answered | None:
     """Read `{"n": "A1", "claims": [...]}`; None where the label was not asked about."""
     if not isinstance(entry, dict) or (item := items.get(_label(entry.get("n")))) is None:
         return None
-    listed = entry.get("claims")
+    listed = entry.get("claims", [entry] if "verdict" in entry else None)
+    if isinstance(listed, dict):
+        # One claim, not in a list.
+        listed = [listed]
     if not isinstance(listed, list) or len(listed) > _MOST_CLAIMS:
         return item.label, None
     claims = [_read_claim(claim, item, plan, is_only=len(listed) == 1) for claim in listed]
@@ -94,7 +109,7 @@ def _claim(found: Found | None, text: str, reason: str = "") -> Claim | None:
 
 def _read_letters(entry: JsonValue, items: Mapping[str, Item], plan: Plan) -> Answered | None:
     """Read `"A1 S1,3 U"`; None where the label was not asked about."""
-    line = _LETTERS_LINE.fullmatch(entry) if isinstance(entry, str) else None
+    line = _LETTERS_LINE.fullmatch(_plain(entry)) if isinstance(entry, str) else None
     if line is None or (item := items.get(_label(line.group(1)))) is None:
         return None
     letters, at = list[re.Match[str]](), 0
@@ -106,6 +121,12 @@ def _read_letters(entry: JsonValue, items: Mapping[str, Item], plan: Plan) -> An
     if [found.group(1).upper() for found in letters] == [_NO_CLAIM]:
         return item.label, ()
     return item.label, _all_or_none([_read_letter(found, item, plan) for found in letters])
+
+
+def _plain(entry: str) -> str:
+    """Return a line of letters without brackets, full-width forms and words that stand for letters."""
+    line = unicodedata.normalize("NFKC", entry).translate(_BRACKETS)
+    return _WORDS.sub(lambda word: word.group()[0].upper(), line)
 
 
 def _read_letter(found: re.Match[str], item: Item, plan: Plan) -> Claim | None:

@@ -12,6 +12,7 @@ _WORDS: Final[dict[str, ClaimVerdict]] = {
             "support",
             "supports",
             "entailed",
+            "entailment",
             "yes",
             "true",
             "s",
@@ -21,6 +22,10 @@ _WORDS: Final[dict[str, ClaimVerdict]] = {
             "支持される",
             "да",
             "верно",
+            "はい",
+            "ja",
+            "oui",
+            "sí",
         ),
         "supported",
     ),
@@ -41,6 +46,10 @@ _WORDS: Final[dict[str, ClaimVerdict]] = {
             "否",
             "支持されない",
             "нет",
+            "いいえ",
+            "nein",
+            "non",
+            "neutral",
         ),
         "unsupported",
     ),
@@ -59,8 +68,8 @@ def read_verdict(value: object) -> ClaimVerdict | None:
     """
     if isinstance(value, bool):
         return "supported" if value else "unsupported"
-    if isinstance(value, int):
-        return _WORDS.get(str(value))
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return _WORDS.get(str(int(value)))
     if not isinstance(value, str):
         return None
     text = value.strip().casefold()
