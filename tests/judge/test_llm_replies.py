@@ -133,6 +133,11 @@ WORDS: dict[object, ClaimVerdict | None] = {
     "1": "supported",
     "支持": "supported",
     "да": "supported",
+    "はい。": "supported",
+    "ja": "supported",
+    "nein": "unsupported",
+    "いいえ": "unsupported",
+    "neutral": "unsupported",
     "No": "unsupported",
     "no.": "unsupported",
     "No, the passage never says yes.": "unsupported",
@@ -207,7 +212,9 @@ async def test_only_what_was_not_answered_as_asked_is_asked_again(
     assert [asked.labels for asked in endpoint.asked] == [["A1", "A2"], ["A2"]]
 
 
-@pytest.mark.parametrize("evidence", [["1"], [1], "1", 1, ["[1]"], ["passage 1"], ["P1"], ["01"], "1, 1"])
+@pytest.mark.parametrize(
+    "evidence", [["1"], [1], "1", 1, ["[1]"], ["passage 1"], ["P1"], ["01"], "1, 1", [1.0], "1-1", "P1–P1"]
+)
 async def test_evidence_is_read_however_it_is_written(endpoint: ScriptedEndpoint, judges: Judges, evidence: object):
     """Passage numbers may come as texts, numbers, one text, or with a word around them."""
     found = {"claim": "", "evidence": evidence, "verdict": "supported", "reason": ""}
@@ -218,6 +225,26 @@ async def test_evidence_is_read_however_it_is_written(endpoint: ScriptedEndpoint
     assert [s.claims for s in verdict.answer] == [
         (Claim(text=s.sentence.text, verdict="supported", evidence=(0,)),) for s in verdict.answer
     ]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda one: {"A1": [one], "A2": [one]},
+        lambda one: {"A1": one, "A2": one},
+        lambda one: [{"n": "A1", "claims": one}, {"n": "A2", "claims": one}],
+        lambda one: [{"n": "A1", **one}, {"n": "A2", **one}],
+    ],
+    ids=["by label", "by label, without lists", "without lists", "flat"],
+)
+async def test_verdicts_are_read_however_they_are_arranged(
+    endpoint: ScriptedEndpoint, judges: Judges, written: Callable[[dict[str, object]], object]
+):
+    """One claim a sentence may stand without its list, and sentences by their labels."""
+    one = claim("supported", "1")
+    endpoint.answers(lambda asked: says({"id": asked.code, "refused": False, "verdicts": written(one)}))
+
+    assert (await judged(judges, SEAT), len(endpoint.asked)) == (["supported", "supported"], 1)
 
 
 async def test_a_sentence_of_several_claims_has_a_verdict_each(endpoint: ScriptedEndpoint, judges: Judges):
@@ -254,6 +281,9 @@ LETTERS: dict[str, list[tuple[ClaimVerdict, tuple[int, ...]]] | None] = {
     "S1 N": None,
     "S1 perhaps?": None,
     "supported": None,
+    "supported 1": [("supported", (0,))],
+    "S[1,2] (U)": [("supported", (0, 1)), ("unsupported", ())],
+    "Ｓ１": [("supported", (0,))],
 }
 
 
