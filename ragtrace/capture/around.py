@@ -44,7 +44,7 @@ def join(told: CapturedCall, seen: Sequence[UnwrittenCall]) -> UnwrittenCall:
     """Return a block's call, to be completed on the background thread with what handlers saw inside it."""
     size = sum(call.size for call in seen) + len(told.question) + len(told.answer or "")
     return UnwrittenCall(
-        write=lambda: _complete(told, [written for call in seen if (written := write_call(call)) is not None]),
+        write=lambda: (_complete(told, [written for call in seen for written in write_call(call)]),),
         size=size,
     )
 

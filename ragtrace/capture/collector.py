@@ -151,7 +151,7 @@ class Collector:
 
     def _work_off(self, portion: list[tuple[CapturedCall | UnwrittenCall, int]]) -> None:
         pace.begin()
-        calls = [written for call, _size in portion if (written := _written(call)) is not None]
+        calls = [written for call, _size in portion for written in _written(call)]
         lost = len(calls)
         with guard("delivering captured calls"):
             lost = self._deliver(calls, self.closing)
@@ -182,8 +182,8 @@ class Collector:
         )
 
 
-def _written(call: CapturedCall | UnwrittenCall) -> CapturedCall | None:
+def _written(call: CapturedCall | UnwrittenCall) -> Sequence[CapturedCall]:
     pace.give_way()
     with guard("writing a captured call"):
         return write_call(call)
-    return None
+    return ()

@@ -34,9 +34,7 @@ class CapturedCalls(Capture):
 
     def accept(self, call: CapturedCall | UnwrittenCall) -> None:
         """Write the call now."""
-        if (written := write_call(call)) is None:
-            return
-        for chosen in self._order.choose([written]):
+        for chosen in self._order.choose(write_call(call)):
             self._emitter.emit(chosen, self._tracer)
 
     @property

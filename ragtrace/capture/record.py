@@ -1,6 +1,6 @@
 """What an instrumentor hands over when one answer is finished: references and strings, nothing computed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from opentelemetry.context import Context
@@ -55,14 +55,14 @@ class CapturedCall:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class UnwrittenCall:
-    """A finished answer of which an instrumentor kept the strings only; the record is made on the background thread."""
+    """Finished work of which an instrumentor kept the strings only; records are made on the background thread."""
 
-    write: Callable[[], CapturedCall | None]
-    """Makes the record; called once. None: nothing was answered after all."""
+    write: Callable[[], Sequence[CapturedCall]]
+    """Makes a record for each answer; called once. None: nothing was answered after all."""
     size: int
     """Characters that it keeps alive."""
 
 
-def write_call(call: CapturedCall | UnwrittenCall) -> CapturedCall | None:
-    """Return the record of a call, made now if it was not."""
-    return call.write() if isinstance(call, UnwrittenCall) else call
+def write_call(call: CapturedCall | UnwrittenCall) -> Sequence[CapturedCall]:
+    """Return the records of a call, made now if they were not."""
+    return call.write() if isinstance(call, UnwrittenCall) else (call,)

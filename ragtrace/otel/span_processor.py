@@ -11,7 +11,7 @@ from opentelemetry.context import Context, get_current
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.trace import get_current_span
 
-from ragtrace.capture import Capture, CapturedCall, UnwrittenCall, current, guard, hear_retrieved
+from ragtrace.capture import Capture, UnwrittenCall, current, guard, hear_retrieved
 from ragtrace.extract import DocumentLookup
 from ragtrace.model import Passage
 from ragtrace.otel.open_traces import Content, OpenTrace, OpenTraces, Told, key_of
@@ -112,15 +112,7 @@ class RagSpanProcessor(SpanProcessor):
         return False
 
     def _submit(self, trace: OpenTrace) -> None:
-        client = self._find_client()
-
-        def write() -> CapturedCall | None:
-            calls = make_records(trace, self._lookup)
-            for call in calls[1:]:
-                client.submit(call)
-            return calls[0] if calls else None
-
-        client.submit(UnwrittenCall(write=write, size=trace.size))
+        self._find_client().submit(UnwrittenCall(write=lambda: make_records(trace, self._lookup), size=trace.size))
 
     def _find_client(self) -> Capture:
         return current() if self._client is None else self._client

@@ -282,10 +282,10 @@ def test_calls_are_written_on_the_thread_and_one_that_fails_is_left_out():
     collector = _collector(deliveries)
     whole = call()
 
-    def fail() -> CapturedCall:
+    def fail() -> Sequence[CapturedCall]:
         raise ValueError("unreadable")
 
-    for write in (fail, lambda: whole, lambda: None):
+    for write in (fail, lambda: (whole,), lambda: ()):
         collector.put(UnwrittenCall(write=write, size=10))
 
     assert (collector.flush(10), deliveries.calls) == (True, [whole])

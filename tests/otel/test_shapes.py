@@ -26,9 +26,7 @@ class Written(list[CapturedCall]):
     """A client that keeps what was captured."""
 
     def submit(self, call: CapturedCall | UnwrittenCall) -> None:
-        written = call.write() if isinstance(call, UnwrittenCall) else call
-        if written is not None:
-            self.append(written)
+        self.extend(call.write() if isinstance(call, UnwrittenCall) else (call,))
 
 
 @pytest.fixture

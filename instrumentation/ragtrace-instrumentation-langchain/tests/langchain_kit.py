@@ -29,8 +29,7 @@ class Records(list[CapturedCall]):
     """A client that keeps what was captured."""
 
     def submit(self, call: UnwrittenCall, /) -> None:
-        if (written := call.write()) is not None:
-            self.append(written)
+        self.extend(call.write())
 
 
 class Shelf(BaseRetriever):

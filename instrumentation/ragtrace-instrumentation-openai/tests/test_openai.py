@@ -34,7 +34,7 @@ class Records(list[CapturedCall]):
     """What was captured."""
 
     def submit(self, call: UnwrittenCall) -> None:
-        if (written := write_call(call)) is not None:
+        for written in write_call(call):
             self.append(written)
 
     @property

@@ -24,6 +24,7 @@ from ragtrace_instrumentation_langchain.join import Place, find_place
 from ragtrace_instrumentation_langchain.memory import HERE, Conversation, Here
 from ragtrace_instrumentation_langchain.passages import Gathered, gather
 from ragtrace_instrumentation_langchain.runs import RunTable
+from ragtrace_instrumentation_langchain.several import find_answers
 from ragtrace_instrumentation_langchain.shapes import Choice, choose_generation
 
 _MOST_REMEMBERED = 50
@@ -73,16 +74,16 @@ def _passages(retrieval: Retrieval) -> tuple[Passage, ...]:
     )
 
 
-def _write(call: Call, table: RunTable, *, here: Here) -> CapturedCall | None:
+def _write(call: Call, table: RunTable, *, here: Here) -> Sequence[CapturedCall]:
     try:
-        return _make_record(call, table, here=here)
+        return _make_records(call, table, here=here)
     finally:
         call.forget()
 
 
-def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | None:
+def _make_records(call: Call, table: RunTable, *, here: Here) -> Sequence[CapturedCall]:
     if not _is_wanted(call):
-        return None
+        return ()
     ending = call.ending or Ending(is_abandoned=True)
     thread = str(call.metadata.get(_THREAD) or "")
     conversation = table.conversations.find(thread) if thread else Conversation()
@@ -90,7 +91,7 @@ def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | N
     if choice is None or (call.is_interrupted and choice.confidence != "high"):
         if thread:
             table.conversations.save(thread, _interrupted(conversation, call))
-        return None
+        return ()
     # With retrievals of its own, a call lacks at most those made meanwhile in threads that lost the callbacks.
     has_own = call.is_resumed or any(r.source in ("retriever", "tool") for r in _outermost(call))
     since = call.root.start_ns if has_own and call.root else 0
@@ -100,10 +101,15 @@ def _make_record(call: Call, table: RunTable, *, here: Here) -> CapturedCall | N
         table.conversations.save(thread, _continued(conversation, gathered))
     place = find_place(call)
     if place is None:
-        return None
+        return ()
+    if not thread and (answers := find_answers(call, ending)):
+        return [
+            _describe(call, one.choice, one.gathered, place=place, question=one.question, is_abandoned=False)
+            for one in answers
+        ]
     question = _question(call, choice, gathered, conversation)
     is_abandoned = ending.is_abandoned or isinstance(choice.generation.error, _LEFT)
-    return _describe(call, choice, gathered, place=place, question=question, is_abandoned=is_abandoned)
+    return [_describe(call, choice, gathered, place=place, question=question, is_abandoned=is_abandoned)]
 
 
 def _is_wanted(call: Call) -> bool:

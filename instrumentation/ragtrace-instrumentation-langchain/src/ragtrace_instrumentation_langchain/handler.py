@@ -90,7 +90,8 @@ def _ending(note: Callable[[Run, Any], object], *, silent: Collection[type] = ()
             if CURRENT.get() is run:
                 CURRENT.set(run.parent)
             if type(outputs) in silent and run.parent is not None and run.spans is None:
-                run.given = None
+                # What the first steps were given tells their questions, where a program asks several.
+                run.given = run.given if run.parent.parent is None else None
             else:
                 if "inputs" in settings:
                     observe.given_late(run, settings["inputs"])

@@ -28,9 +28,16 @@ class Gathered:
     """Some retrieval happened outside the call; its text or its query tied it to the prompt."""
 
 
-def gather(call: Call, generation: Generation, *, loose: Sequence[Retrieval], conversation: Conversation) -> Gathered:
-    """Put together what was retrieved before a model call began."""
-    before = [retrieval for retrieval in call.retrievals if retrieval.order < generation.run.order]
+def gather(
+    call: Call,
+    generation: Generation,
+    *,
+    loose: Sequence[Retrieval],
+    conversation: Conversation,
+    only: Sequence[Retrieval] | None = None,
+) -> Gathered:
+    """Put together what was retrieved before a model call began: all of it, or `only` some."""
+    before = [r for r in (call.retrievals if only is None else only) if r.order < generation.run.order]
     pending = conversation.pending if call.is_resumed else ()
     counted = [*pending, *loose, *(retrieval for retrieval in before if not retrieval.is_nested)]
     counted += _unseen(generation, counted, conversation)

@@ -68,7 +68,7 @@ class Request:
             marks=(MARK_ABANDONED,) if is_left else (),
         )
         size = sum(map(len, self._prompt.parts)) + sum(len(p.text) for p in passages or ())
-        self._client.submit(UnwrittenCall(write=lambda: record, size=size))
+        self._client.submit(UnwrittenCall(write=lambda: (record,), size=size))
 
     def _passages(self, *, is_final: bool) -> tuple[Passage, ...] | None:
         """Return what retrieval found; after a failure it is kept for the next attempt."""
