@@ -15,7 +15,7 @@ TITLES = _words(
 BEFORE_NUMBERS = _words(
     # Only before a number, or a letter that counts.
     "no nos nr nrn fig figs eq eqs sec ch chap vol p pp pg art arts abb abs bd bde kap tab taf par sect app ex ver v "
-    "bldg apt rm fl hwy rte rt lot hausnr pl ebd "
+    "bldg apt rm fl hwy rte rt lot hausnr pl ebd gg "
     "s z anm ziff rn núm pág págs vol fasc рис табл гл стр с разд п пп ст кн вып д кв корп оф пом №"
 )
 MONTHS = _words(
@@ -37,10 +37,10 @@ CLOSING = _words(
     "etc inc ltd co corp llc plc bros ave blvd rd jr sr esq ph.d m.d b.a m.a b.sc m.sc a.m p.m u.s u.k u.n u.s.a e.u "
     "d.c a.d b.c hr hrs sec min mins ft in oz lb lbs "
     "tbsp tsp pt qt gal usw u.s.w etc.pp mio mrd tsd stck std sek gmbh v.chr n.chr d.j "
-    "uds ud ee.uu ст.л г гг в вв т.д т.п др н.э тыс млн млрд трлн руб коп чел долл ед экз мин сек ч кг км м см мм л "
-    "шт проц т enz itp itd"
+    "uds ud ee.uu ст.л л.с г гг в вв т.д т.п др н.э тыс млн млрд трлн руб коп чел долл ед экз мин сек ч кг км м см мм "
+    "л шт проц т enz itp itd"
 )
-OPEN_ENDED = _words("etc usw u.s.w т.д т.п др p.m a.m руб коп чел экз мин сек шт enz itd itp")
+OPEN_ENDED = _words("л.с etc usw u.s.w т.д т.п др p.m a.m руб коп чел экз мин сек шт enz itd itp")
 """Of `CLOSING`, those that close one before any capital letter, names of days, titles and the like apart."""
 
 STARTERS = _words(

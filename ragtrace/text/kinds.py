@@ -49,6 +49,20 @@ _ADVICE = re.compile(
 )
 
 
+_CONTRAST = re.compile(
+    r"[,;:—–-]?\s+(?:but|however|yet|nevertheless|aber|jedoch|allerdings|doch|но|однако|зато|mais|pero)\b[,:]?\s*"
+    r"|[，,、。]?(?:但是|不过|不過|然而|但(?!不)|ただし|しかし|(?<=[んいすた])が、)[，、,]?|;\s+|；",
+    re.IGNORECASE,
+)
+_CONCESSION = re.compile(r"(?:while|although|though|obwohl|хотя|虽然|尽管)\s*([^,，、]{12,}?)[,，、]", re.IGNORECASE)
+_NO_CLAIM = re.compile(
+    r"(?:i|we|ich|wir|я|мы|je|yo)\b|[我私]|すみません|恐れ入り|残念|.*(?:\b(?:may|might|could|maybe|perhaps|possibly|probably|könnte|vielleicht"
+    r"|möglicherweise|возможно|может)\b|可能|也许|かもしれ)",
+    re.IGNORECASE,
+)
+_SHORTEST_CLAIM, _SHORTEST_WIDE = 12, 5
+
+
 def sentence_kind(text: str, *, is_followed: bool) -> SentenceKind:
     """Return the kind of a sentence of running text; `is_followed` tells whether another one comes after it."""
     bare = text.strip(_TRIM)
@@ -56,13 +70,32 @@ def sentence_kind(text: str, *, is_followed: bool) -> SentenceKind:
         return "greeting"
     if len(bare) <= _LONGEST_GREETING and _GREETING.fullmatch(bare):
         return "greeting"
-    if is_refusal(bare):
+    if is_refusal(bare) and not _claims_beside(bare):
         return "refusal"
     if _QUESTION.search(text[-24:]):
         return "question"
     if is_followed and text.rstrip("*_ ").endswith((":", "：")):
         return "heading"
     return "statement"
+
+
+def _claims_beside(sentence: str) -> bool:
+    """Tell whether a sentence that refuses in one part states something in another: that must be judged."""
+    conceded = _CONCESSION.match(sentence)
+    parts = [conceded.group(1)] if conceded else _CONTRAST.split(sentence)
+    return len(parts) + bool(conceded) > 1 and any(map(_is_claim, parts))
+
+
+def _is_claim(part: str) -> bool:
+    bare = part.strip(_TRIM)
+    shortest = _SHORTEST_CLAIM if bare.isascii() or bare[:1] < "\u2e80" else _SHORTEST_WIDE
+    return not (
+        len(bare) < shortest
+        or is_refusal(bare)
+        or _ADVICE.match(bare)
+        or _GREETING.fullmatch(bare)
+        or _NO_CLAIM.match(bare)
+    )
 
 
 def declines(sentences: Sequence[Sentence]) -> bool:

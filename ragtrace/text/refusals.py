@@ -38,6 +38,8 @@ _ENGLISH = (
     rf"{_ANY}{{0,40}}(?:available|provided|found|given|to answer|[.!]?$)",
     r"\b(?:cannot|can ?not|can['’]?t|could not|couldn['’]t) be (?:\w+ )?"
     r"(?:answered|determined|inferred|derived|established|concluded)\b",
+    r"\banswer is not (?:in|given|provided|available|found|included|contained|mentioned)\b|^(?:sorry,? )?no idea[.!]?$",
+    r"\bas an ai\b[^.!?\n]{0,60}\b(?:cannot|can['’]?t|am (?:unable|not able)|do(?: not|n['’]t) have)",
     r"\bunable to (?:answer|find|determine|provide|locate)\b|\banswer is (?:unknown|not known|unavailable)\b",
     r"^(?:unknown|unanswerable|n/a|not (?:mentioned|specified|known|available|given|stated|provided|answerable"
     r"|enough information))[.!]?$",
@@ -88,7 +90,8 @@ _CHINESE = (
     rf"(?:我|本人|抱歉|对不起|對不起|遗憾|遺憾)[，,]?{_WIDE_ANY}{{0,10}}(?:不知道|不清楚|不了解|不瞭解|不太清楚"
     r"|不(?:能|太)?确定|不確定|(?:无法|無法|不能|没办法)(?:回答|确定|確定|得知|提供|判断|判斷|找到|给出)"
     r"|(?:没有|沒有|没|未能?)(?:足够|足夠|相关|相關|找到))",
-    r"^(?:这个问题)?(?:我)?(?:也)?(?:不知道|不清楚|不确定|不確定|未知|不详|无法(?:回答|确定|得知|判断)|無法(?:回答|確定|得知|判斷))",
+    r"^(?:这个问题)?(?:我)?(?:也)?(?:不知道|不清楚|不确定|不確定|未知|不详|无法(?:回答|确定|得知|判断)|無法(?:回答|確定|得知|判斷))"
+    rf"|^(?:根据|根據|从|從|依据|在){_WIDE_ANY}{{0,20}}(?:无法|無法|不能)(?:回答|确定|確定|得知|判断|判斷|找到|得出)",
     r"^(?:没有|沒有|暂无|暫無|无|無)(?:足够|足夠)?的?(?:相关|相關)?的?(?:信息|资料|資料|内容|內容|答案|資訊)",
     rf"{_LAIYUAN}{_WIDE_ANY}{{0,24}}(?:没有|沒有|并未|並未|并没|未|不)\w{{0,6}}(?:提供|提到|提及|包含|包括|说明"
     r"|說明|给出|給出|涉及|找到|记载|記載|描述|足够|足夠|足以|明确|明確|显示|指出|回答|介绍|介紹)",

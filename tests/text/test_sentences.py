@@ -243,3 +243,41 @@ def test_hard_stops(text: str):
     parts = [part.strip() for part in text.split("|")]
 
     assert texts(text.replace("|", "")) == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I do not know the exact date, but the tower opened in 1889.",
+        "The text does not say who signed it, but it states that it was signed in 1990.",
+        "While the document mentions a fee of $5, it does not specify when it is due.",
+        "The tower opened in 1889, but the text does not mention the month.",
+        "No information is available about the owner; the firm was founded in 1998.",
+        "Ich weiß es nicht genau, aber der Turm wurde 1889 eröffnet.",
+        "Я не знаю точной даты, но башня открыта в 1889 году.",
+        "文中未提及价格，但提到保修期为两年。",
+        "正確な日付はわかりませんが、塔は1889年に開業しました。",
+    ],
+)
+def test_what_is_stated_beside_a_refusal_is_a_statement(text: str):
+    """Whoever does not know one thing and states another is judged by what is stated."""
+    assert (kinds(text), declines(split_sentences(text))) == (["statement"], False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I cannot answer that.",
+        "I don't know, but you can contact support.",
+        "I don't know, but it may be in another document.",
+        "I looked everywhere, but the documents do not mention it.",
+        "The answer is not in the text.",
+        "As an AI model, I cannot open files.",
+        "No idea.",
+        "根据提供的资料无法回答。",
+        "申し訳ありませんが、わかりません。",
+    ],
+)
+def test_a_refusal_with_advice_or_an_apology_is_one(text: str):
+    """Regrets, advice and guesses about where to look claim nothing."""
+    assert (kinds(text), declines(split_sentences(text))) == (["refusal"], True)
