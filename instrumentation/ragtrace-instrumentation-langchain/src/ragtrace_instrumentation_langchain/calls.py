@@ -1,7 +1,6 @@
 """What is remembered of one call while it runs: its runs, retrievals, model calls, and how it ended."""
 
 import asyncio
-import contextvars
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from itertools import count
 from typing import Any, Literal, Protocol
 
 from langchain_core.messages import BaseMessage
+from opentelemetry.context import Context
 from opentelemetry.trace import Span, TracerProvider
 
 from ragtrace.capture import UnwrittenCall
@@ -243,9 +243,9 @@ class Call:
     """All runs, the root first."""
     root: Run | None = None
     """The run that everything else hangs on; None before it begins."""
-    around: contextvars.Context | None = None
-    """The caller's context variables, in which OpenTelemetry keeps span, session and user; read when all is over."""
-    inside: contextvars.Context | None = None
+    around: Context | None = None
+    """The caller's OpenTelemetry context: span, session, user."""
+    inside: Context | None = None
     """The same when the second run started, by which time other tracers may have opened a span for the root."""
     is_beginning: bool = True
     """Few of its steps have started, or it is resumed: there is something to look for where the next one starts."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from langchain_core.messages import AIMessage
+from opentelemetry.context import attach, detach
 from opentelemetry.instrumentation.utils import is_instrumentation_enabled
 
 from ragtrace.capture import CapturedCall, UnwrittenCall, hears_retrieved, tell_retrieved
@@ -114,7 +115,13 @@ def _make_records(call: Call, table: RunTable, *, here: Here) -> Sequence[Captur
 
 def _is_wanted(call: Call) -> bool:
     """Tell whether instrumentation was on where the call began."""
-    return call.around is not None and bool(call.around.run(is_instrumentation_enabled))
+    if call.around is None:
+        return False
+    token = attach(call.around)
+    try:
+        return bool(is_instrumentation_enabled())
+    finally:
+        detach(token)
 
 
 def _describe(

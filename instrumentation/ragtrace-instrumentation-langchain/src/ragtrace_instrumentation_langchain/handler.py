@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextvars import copy_context
 from time import time_ns
 from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
+from opentelemetry import context as otel_context
 from opentelemetry import trace
 
 import ragtrace.capture
@@ -192,13 +192,13 @@ class RagCallbackHandler(BaseCallbackHandler):
         if not call.is_beginning:
             return
         if run.parent is None:
-            call.root, call.around = run, copy_context()
+            call.root, call.around = run, otel_context.get_current()
             if run.kind == "chain":
                 observe.root_started(run)
             elif run.kind == "model" or run.kind == "retriever":
                 close_with_task(run, self._runs)
             return
-        call.inside = call.inside or copy_context()
+        call.inside = call.inside if call.inside is not None else otel_context.get_current()
         call.is_beginning = call.is_resumed
         if call.is_resumed and run.kind == "chain":
             observe.step_started(run)

@@ -4,7 +4,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakSet, ref
 
-from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
@@ -92,7 +91,7 @@ def adopt(run: Run) -> None:
 
 def find_place(call: Call) -> Place | None:
     """Tell where the rag-call of a call belongs; None: the tracer of this program samples, and dropped it."""
-    context = call.around.run(otel_context.get_current) if call.around is not None else Context()
+    context = call.around if call.around is not None else Context()
     spans = call.root.spans if call.root else None
     if spans:
         scope = min(spans, key=_preference)
@@ -110,8 +109,8 @@ def _find_ambient(call: Call) -> trace.Span | None:
 
     Not one that had ended before the call began: it leaked out of an earlier call.
     """
-    for variables in (call.around, call.inside):
-        span = variables.run(trace.get_current_span) if variables is not None else trace.INVALID_SPAN
+    for context in (call.around, call.inside):
+        span = trace.get_current_span(context) if context is not None else trace.INVALID_SPAN
         ended_ns = getattr(span, "end_time", None)
         if span.get_span_context().is_valid and (ended_ns is None or ended_ns >= call.began_ns):
             return span
