@@ -79,6 +79,7 @@ class Collector:
             self._waiting.append((call, size))
             if self._bytes * 2 > self.limit_bytes:
                 self._hurry.set()
+                pace.hurry()
             if not self._arrived.is_set():
                 self._wake()
 
@@ -150,7 +151,8 @@ class Collector:
         return portion
 
     def _work_off(self, portion: list[tuple[CapturedCall | UnwrittenCall, int]]) -> None:
-        pace.begin()
+        if self._bytes * 2 <= self.limit_bytes:
+            pace.begin()
         calls = [written for call, _size in portion for written in _written(call)]
         lost = len(calls)
         with guard("delivering captured calls"):

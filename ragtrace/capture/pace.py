@@ -20,6 +20,12 @@ def begin(*, clock: Clock = time.monotonic) -> None:
     _patient_until = clock() + _PATIENCE_SECONDS
 
 
+def hurry() -> None:
+    """Put nothing off any more: too much is waiting."""
+    global _patient_until
+    _patient_until = 0.0
+
+
 def give_way(*, clock: Clock = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
     """Give up the interpreter for a moment, between two pieces of background work.
 

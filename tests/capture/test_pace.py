@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragtrace.capture.pace import begin, give_way
+from ragtrace.capture.pace import begin, give_way, hurry
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,18 @@ def test_a_busy_program_is_left_alone(came_back_after: float, begun_before: floa
     give_way(clock=lambda: now[0], sleep=sleep)
 
     assert sleeps == pytest.approx(slept)
+
+
+def test_a_full_queue_is_worked_off_at_once():
+    """With much waiting nothing is put off, however busy the program is."""
+    now, sleeps = [100.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+        now[0] += 0.004
+
+    begin(clock=lambda: now[0])
+    hurry()
+    give_way(clock=lambda: now[0], sleep=sleep)
+
+    assert sleeps == [50e-6]
