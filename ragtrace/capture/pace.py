@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 
 _MOMENT_SECONDS = 50e-6
-_BUSY_SECONDS = 1e-3
-_LONGER = 4
-_LONGEST_SECONDS = 0.02
+_BUSY_SECONDS = 4e-4
+_PAUSE_SECONDS = 0.01
 _PATIENCE_SECONDS = 1.0
 
 Clock = Callable[[], float]
 
+_NEVER = -1.0
 _patient_until = 0.0
 
 
@@ -21,20 +21,21 @@ def begin(*, clock: Clock = time.monotonic) -> None:
 
 
 def hurry() -> None:
-    """Put nothing off any more: too much is waiting."""
+    """Give way no more until the next portion begins: too much is waiting."""
     global _patient_until
-    _patient_until = 0.0
+    _patient_until = _NEVER
 
 
 def give_way(*, clock: Clock = time.monotonic, sleep: Callable[[float], None] = time.sleep) -> None:
-    """Give up the interpreter for a moment, between two pieces of background work.
+    """Give up the interpreter between two pieces of background work, until nobody else wants it.
 
     A thread that does not do so keeps it for the whole switch interval (5 ms) each time that it gets it, and a burst
-    of finishing calls is just when the program's threads want it, too. Where it is long in coming back, they do: then
-    they are left alone for some more time, so that the burst is over first.
+    of finishing calls is just when the program's threads want it, too. Where it is long in coming back, they do.
     """
-    start = clock()
-    sleep(_MOMENT_SECONDS)
-    end = clock()
-    if end - start > _BUSY_SECONDS and end < _patient_until:
-        sleep(min(_LONGER * (end - start), _LONGEST_SECONDS))
+    while _patient_until != _NEVER:
+        start = clock()
+        sleep(_MOMENT_SECONDS)
+        end = clock()
+        if end - start <= _BUSY_SECONDS or end >= _patient_until:
+            return
+        sleep(_PAUSE_SECONDS)

@@ -4,36 +4,52 @@ import pytest
 
 from ragtrace.capture.pace import begin, give_way, hurry
 
+MOMENT, PAUSE = 50e-6, 0.01
 
-@pytest.mark.parametrize(
-    ("came_back_after", "begun_before", "slept"),
-    [(0.0001, 0.0, [50e-6]), (0.004, 0.0, [50e-6, 0.016]), (0.5, 0.0, [50e-6, 0.02]), (0.004, 2.0, [50e-6])],
-    ids=["idle", "busy", "very busy", "busy for long"],
-)
-def test_a_busy_program_is_left_alone(came_back_after: float, begun_before: float, slept: list[float]):
-    """Work is put off for longer where others want the interpreter, but not for more than a second of a portion."""
-    now, sleeps = [100.0], list[float]()
 
-    def sleep(seconds: float) -> None:
-        sleeps.append(seconds)
-        now[0] += came_back_after
+class Clock:
+    """A clock that sleeps move on; the interpreter comes back late as often as it is told."""
 
-    begin(clock=lambda: now[0] - begun_before)
-    give_way(clock=lambda: now[0], sleep=sleep)
+    def __init__(self, *, late: int) -> None:
+        self.now, self.sleeps, self._late = 100.0, list[float](), late
 
-    assert sleeps == pytest.approx(slept)
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.sleeps.append(seconds)
+        self.now += seconds
+        if seconds == MOMENT and self._late > 0:
+            self.now += 0.004
+            self._late -= 1
+
+
+@pytest.mark.parametrize(("late", "pauses"), [(0, 0), (1, 1), (3, 3)], ids=["idle", "busy", "busy for longer"])
+def test_a_busy_program_is_left_alone(late: int, pauses: int):
+    """Work waits until the interpreter is free."""
+    clock = Clock(late=late)
+    begin(clock=clock)
+    give_way(clock=clock, sleep=clock.sleep)
+
+    assert clock.sleeps == [*([MOMENT, PAUSE] * pauses), MOMENT]
 
 
 def test_a_full_queue_is_worked_off_at_once():
-    """With much waiting nothing is put off, however busy the program is."""
-    now, sleeps = [100.0], list[float]()
-
-    def sleep(seconds: float) -> None:
-        sleeps.append(seconds)
-        now[0] += 0.004
-
-    begin(clock=lambda: now[0])
+    """With much waiting, work gives way no more, until the next portion."""
+    clock = Clock(late=0)
+    begin(clock=clock)
     hurry()
-    give_way(clock=lambda: now[0], sleep=sleep)
+    give_way(clock=clock, sleep=clock.sleep)
+    begin(clock=clock)
+    give_way(clock=clock, sleep=clock.sleep)
 
-    assert sleeps == [50e-6]
+    assert clock.sleeps == [MOMENT]
+
+
+def test_a_program_that_stays_busy_is_waited_for_one_second():
+    """Then the work goes on beside it."""
+    clock = Clock(late=1000)
+    begin(clock=clock)
+    give_way(clock=clock, sleep=clock.sleep)
+
+    assert 101.0 <= clock.now < 101.1
