@@ -30,13 +30,32 @@ def find_blocks(letters: str, prompt: str, index: PromptIndex) -> list[Block]:
         while blocks and block.start <= blocks[-1].start:
             blocks.pop()
         if blocks and block.start < blocks[-1].end:
-            block = block.cut(blocks[-1].end, block.end)
+            if blocks[-1].start + blocks[-1].end > 2 * block.start and _length(block) > _length(blocks[-1]):
+                blocks.pop()
+            else:
+                block = block.cut(blocks[-1].end, block.end)
         blocks.append(block)
         if len(places) == 1:
             # Of look-alikes, the next anchor may name the right one; to carry on in the wrong one would hide that.
-            blocks += ahead(letters, prompt, block)
+            blocks += _without_accident(letters, prompt, blocks, list(ahead(letters, prompt, block)))
         n = bisect_left(anchors, max(blocks[-1].end, at + 1), n)
     return _drawn_together(letters, prompt, blocks)
+
+
+def _without_accident(letters: str, prompt: str, blocks: list[Block], carried: list[Block]) -> list[Block]:
+    """Drop the last of `blocks` where what carries on from it reaches back further than it: it stood there by accident.
+
+    The few letters of a key can stand again in a sentence that was cut off right before.
+    """
+    if not carried:
+        return carried
+    last, first = blocks[-1], carried[0]
+    most = first.start - (blocks[-2].end if len(blocks) > 1 else 0)
+    back = same_behind(letters, first.start, prompt, first.place, most=most)
+    if back <= _length(last):
+        return carried
+    blocks.pop()
+    return [Block(first.start - back, first.end, first.place - back), *carried[1:]]
 
 
 def continues(block: Block, last: Block) -> bool:
@@ -58,6 +77,10 @@ def _best(letters: str, prompt: str, at: int, *, places: list[int], last: Block 
         if score > best_score:
             best, best_score = block, score
     return best
+
+
+def _length(block: Block) -> int:
+    return block.end - block.start
 
 
 def _drawn_together(letters: str, prompt: str, blocks: list[Block]) -> list[Block]:

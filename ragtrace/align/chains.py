@@ -9,6 +9,8 @@ from ragtrace.align.resync import ahead, behind, between
 
 _FILLED = 12
 """Letters missing on both sides from which on something between may be the same."""
+_TINY = 8
+"""Letters below which a block at the end of a chain must stand next to it: names stand again after a cut, too."""
 
 
 class Chain(NamedTuple):
@@ -34,11 +36,27 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     group: list[Block] = []
     for block in blocks:
         if group and not continues(block, group[-1]):
-            yield group
+            yield _without_tiny_ends(group)
             group = []
         group.append(block)
     if group:
-        yield group
+        yield _without_tiny_ends(group)
+
+
+def _without_tiny_ends(group: list[Block]) -> list[Block]:
+    while len(group) > 1 and _is_accident(group[-1], _gap(group[-2], group[-1])):
+        group.pop()
+    while len(group) > 1 and _is_accident(group[0], _gap(group[0], group[1])):
+        del group[0]
+    return group
+
+
+def _is_accident(block: Block, gap: int) -> bool:
+    return block.end - block.start < min(_TINY, gap)
+
+
+def _gap(block: Block, following: Block) -> int:
+    return max(following.start - block.end, following.place - block.place_end)
 
 
 def _filled(letters: str, prompt: str, group: list[Block]) -> list[Block]:

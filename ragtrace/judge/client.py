@@ -38,6 +38,7 @@ _MOST_ATTEMPTS: Final = 30
 _MOST_LESSONS: Final = 5
 """Requests that may be repeated with other parameters."""
 _CONNECT_SECONDS: Final = 10.0
+_OF_PACKED_CONTENT: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 # Every instrumentation looks these up; the API has no public name for them, and older ones ask for the plain word.
 _SUPPRESSING: Final = dict.fromkeys(
     (otel._SUPPRESS_INSTRUMENTATION_KEY, otel._SUPPRESS_HTTP_INSTRUMENTATION_KEY, "suppress_instrumentation"), True
@@ -230,6 +231,7 @@ def _open_lane(address: Address, gate: Gate) -> Lane:
         http_client=openai.DefaultAioHttpClient(verify=_certificates()),
     )
     url = str(client.base_url)
+    proxy = _proxy(url)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=address.concurrency, ssl=_certificates()),
         # The whole request has a limit of its own, the address's.
@@ -242,16 +244,22 @@ def _open_lane(address: Address, gate: Gate) -> Lane:
         for name, value in client.default_headers.items()
         if isinstance(value, str) and not name.lower().startswith("x-stainless")
     }
-    return Lane(session=session, gate=gate, url=url, headers=headers, proxy=_proxy(url))
+    return Lane(session=session, gate=gate, url=url, headers=headers, proxy=proxy)
 
 
 def _proxy(url: str) -> str | None:
     """Return the proxy that the environment names for a URL; aiohttp would look it up anew for each request."""
-    parts = urlsplit(url)
-    if proxy_bypass(parts.hostname or ""):
+    parts, proxies = urlsplit(url), getproxies()
+    named = proxies.get(parts.scheme) or proxies.get("all")
+    if not named or proxy_bypass(parts.netloc):
         return None
-    proxies = getproxies()
-    return proxies.get(parts.scheme) or proxies.get("all")
+    proxy = named if "://" in named else f"http://{named}"
+    if not proxy.startswith(("http://", "https://")):
+        scheme = proxy.partition("://")[0]
+        raise JudgeUnavailable(
+            f"the environment names a {scheme} proxy for {parts.hostname!r}: the judge takes http ones only"
+        )
+    return proxy
 
 
 def _to_json(body: JsonValue) -> bytes:
@@ -265,9 +273,9 @@ def _to_json(body: JsonValue) -> bytes:
 def _refusal(response: aiohttp.ClientResponse, content: bytes) -> openai.APIStatusError:
     """Return a refusal as the client's own methods raise it."""
     request = httpx2.Request("POST", str(response.url))
-    told = httpx2.Response(
-        response.status, headers=dict(response.headers), text=content.decode(errors="replace"), request=request
-    )
+    # The content is unpacked, which its headers do not know.
+    headers = {name: value for name, value in response.headers.items() if name.lower() not in _OF_PACKED_CONTENT}
+    told = httpx2.Response(response.status, headers=headers, content=content, request=request)
     return openai.APIStatusError(f"Error code: {response.status}", response=told, body=read_error(content))
 
 

@@ -17,7 +17,18 @@ from ragtrace.model import JsonValue
 CODE_KEY: Final = "id"
 REFUSED_KEY: Final = "refused"
 LIST_KEY: Final = "verdicts"
-_DECODER = json.JSONDecoder(strict=False)
+
+
+def _once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Build an object without the keys that it gives different values: they say nothing."""
+    built = dict(pairs)
+    if len(built) < len(pairs):
+        differing = {key for key, value in pairs if value != built[key]}
+        return {key: value for key, value in built.items() if key not in differing}
+    return built
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
 _THOUGHT = r"think|thinking|thought|thoughts|reasoning|reflection"
 _OPENING = re.compile(rf"<(?:{_THOUGHT})>|◁think▷|\[THINK\]|<\|channel\|>analysis", re.IGNORECASE)
 _CLOSING = re.compile(rf"</(?:{_THOUGHT})>|◁/think▷|\[/THINK\]|<\|channel\|>final(?:<\|message\|>)?", re.IGNORECASE)

@@ -143,7 +143,7 @@ def _written_out(labels: Iterable[object]) -> Iterator[object]:
         ends = _RANGE.fullmatch(label) if isinstance(label, str) else None
         if ends is not None:
             yield from range(int(ends.group(1)), min(int(ends.group(2)), int(ends.group(1)) + _LONGEST_RANGE) + 1)
-        else:
+        elif not isinstance(label, int | float) or label >= 0:
             yield int(label) if isinstance(label, float) and label.is_integer() else label
 
 

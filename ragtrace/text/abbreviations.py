@@ -8,14 +8,14 @@ def _words(listed: str) -> frozenset[str]:
 TITLES = _words(
     # Before a name: the sentence always goes on.
     "mr mrs ms dr prof rev hon gen col lt sgt capt cmdr maj adm sen rep gov pres supt messrs mme mlle st ste mt ft "
-    "hr fr frau dipl ing geb hl fa med jur phil rer nat h.c "
+    "hr fr frau dipl ing geb hl h.c "
     "sr sra srta dra don dña sig dott avv акад проф доц им ул пер пл просп пр обл пос дер "
     "р-н св гр г-н г-жа тов инж"
 )
 BEFORE_NUMBERS = _words(
     # Only before a number, or a letter that counts.
     "no nos nr nrn fig figs eq eqs sec ch chap vol p pp pg art arts abb abs bd bde kap tab taf par sect app ex ver v "
-    "bldg apt rm fl hwy rte rt lot hausnr pl ebd gg "
+    "bldg apt rm fl hwy rte rt hausnr pl ebd gg "
     "s z anm ziff rn núm pág págs vol fasc рис табл гл стр с разд п пп ст кн вып д кв корп оф пом №"
 )
 MONTHS = _words(
@@ -72,5 +72,8 @@ GERMAN_BEFORE_ORDINAL = _words(
 
 ORDINAL_ARTICLES = _words("der die das dem des im zum zur vom beim ins")
 """Of these, those that are German in a text too short to tell its language."""
+
+GERMAN_TITLES = _words("fa med jur phil rer nat oec pol")
+"""Before a name, and words or names in other languages."""
 
 KNOWN = TITLES | BEFORE_NUMBERS | MONTHS | RUNNING | CLOSING

@@ -217,9 +217,12 @@ def _ends_full_stop(place: _Place) -> bool:
 
 
 def _is_part_of_name(place: _Place, word: str) -> bool:
-    """Tell streets with their number, as in "Hauptstr. 12", and the first of several letters, as in "u. U."."""
-    is_street = place.is_german and word.endswith("str") and place.first.isdigit()
-    return is_street or (len(word) == 1 and word.islower() and bool(_LETTER_OF_SEVERAL.match(place.next)))
+    """Tell titles and streets, as in "Dr. med." and "Hauptstr. 12", and the first of several letters, as in "u. U."."""
+    is_street = word.endswith("str") and place.first.isdigit()
+    is_title = word.lower() in abbr.GERMAN_TITLES and place.is_spaced
+    return (place.is_german and (is_street or is_title)) or (
+        len(word) == 1 and word.islower() and bool(_LETTER_OF_SEVERAL.match(place.next))
+    )
 
 
 def _word_before(place: _Place) -> str:

@@ -40,15 +40,18 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _ADVICE = re.compile(
-    r"(?:please|kindly|you (?:may|can|could|might|should)|i (?:recommend|suggest|would)|try |consult|contact|check"
-    r"|for (?:more|further)|to (?:answer|find|get|learn)|if you|could you|without|therefore|so,? i|based on"
+    r"(?:please|kindly|(?:perhaps |maybe )?you (?:may|can|could|might|should)"
+    r"(?: (?:also|always|want to|try to|need to))? (?:contact|consult|check|try|visit|ask|refer|find|look|see|reach"
+    r"|search|call|e-?mail|write|provide|share|send|rephrase|review|read|get in touch|let)\b"
+    r"|i (?:recommend|suggest|would)|try |consult|contact|check|for (?:more|further)|to (?:answer|find|get|learn)"
+    r"|if you(?:['’]d| would)? (?:have|need|want|like|can|could|provide|share|give|tell|send|let|specify)\b"
+    r"|could you|so,? i|without (?:more|further|additional|that|this|any|the)\b"
     r"|bitte|wenden|ich (?:empfehle|rate)|пожалуйста|обратитесь|рекоменду|уточните|попробуйте"
-    r"|请|請|建议|建議|您可以|你可以|可以尝试|申し訳|恐れ入り|詳しく|詳細|veuillez|por favor|le recomiendo)"
+    r"|请|請|建议|建議|[您你]可以(?:尝试|联系|聯繫|查看|查阅|查閱|咨询|諮詢|访问|訪問|提供|参考|參考|拨打|再|试)|可以尝试"
+    r"|申し訳|恐れ入り|詳しく|詳細|veuillez|por favor|le recomiendo)"
     r"|.*(?:ください|お勧めします|おすすめします)[。]?$",
     re.IGNORECASE,
 )
-
-
 _CONTRAST = re.compile(
     r"[,;:—–-]?\s+(?:but|however|yet|nevertheless|aber|jedoch|allerdings|doch|но|однако|зато|mais|pero)\b[,:]?\s*"
     r"|[，,、。]?(?:但是|不过|不過|然而|但(?!不)|ただし|しかし|(?<=[んいすた])が、)[，、,]?|;\s+|；",
@@ -56,8 +59,11 @@ _CONTRAST = re.compile(
 )
 _CONCESSION = re.compile(r"(?:while|although|though|obwohl|хотя|虽然|尽管)\s*([^,，、]{12,}?)[,，、]", re.IGNORECASE)
 _NO_CLAIM = re.compile(
-    r"(?:i|we|ich|wir|я|мы|je|yo)\b|[我私]|すみません|恐れ入り|残念|.*(?:\b(?:may|might|could|maybe|perhaps|possibly|probably|könnte|vielleicht"
-    r"|möglicherweise|возможно|может)\b|可能|也许|かもしれ)",
+    r"i(?: have|['’]ve)? (?:looked|searched|checked|tried|hope|apologi\w+|could|would)\b"
+    r"|i(?: am|['’]m) (?:sorry|happy|glad)\b|i can (?:help|look|search|try)\b"
+    r"|ich (?:habe (?:gesucht|nachgesehen)|hoffe|bedauere)\b|я (?:искал|надеюсь|сожалею)"
+    r"|すみません|恐れ入り|残念"
+    r"|.*\b(?:may|might|could) (?:be|have been) (?:in|on|found|available|listed|mentioned|described|covered)\b",
     re.IGNORECASE,
 )
 _SHORTEST_CLAIM, _SHORTEST_WIDE = 12, 5

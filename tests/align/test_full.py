@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from ragtrace.align import full, quick
+from ragtrace.align.skeleton import letters
 from ragtrace.model import Delivery, Passage
 
 TEXT = (
@@ -235,3 +238,22 @@ def test_edges_keep_what_markup_hid():
     passage = f"[Leave](https://handbook.example/people/leave-of-absence)\nis this: {OTHER}"
 
     assert _labels(full(_passages(passage), [f"Leave\nis this: {OTHER}"])) == ["full"]
+
+
+_BEFORE = "总部设在布里斯托尔，客户服务的时间是每天早上九点到晚上八点。设备的保修期是三十六个月，电池只有二十四个月。"
+_AFTER = (
+    "保修期从发票上的日期算起，客户需要保留发票。在保修期内，维修与寄回都不收费；雷击与动物造成的损坏除外。"
+    "寄出设备之前，请先在客户网站上申请一个寄回编号，没有编号的包裹会在仓库里存放三十天。维修一般需要十个工作日。"
+)
+
+
+@pytest.mark.parametrize("name", ["北方星光", "北方星光定位", "北方星光定位仪器二号"])
+def test_a_name_that_stands_again_behind_a_cut_is_no_part_of_what_was_cut(name: str):
+    """What was cut off and what was sent both hold a name, close to the cut: only what was sent is received."""
+    before, after = f"{_BEFORE}请查看{name}，", f"它就是{name}的说明。{_AFTER}"
+
+    for sent, kind in ((after, "tail"), (before, "head")):
+        (placed,) = full(_passages(before + after), [f"资料：\n[1] {sent}\n\n[2] 见另一份文件。"]).passages
+
+        assert placed.kind == kind
+        assert letters(placed.received_text) == letters(sent)

@@ -1,5 +1,6 @@
 """A scripted OpenAI-compatible endpoint on loopback: a real HTTP server in a thread."""
 
+import gzip
 import json
 import re
 import threading
@@ -165,6 +166,8 @@ class ScriptedEndpoint:
             handler.close_connection = True
             return
         content = reply.body.encode("utf-8", "surrogatepass")
+        if reply.headers.get("content-encoding") == "gzip":
+            content = gzip.compress(content)
         handler.send_response(reply.status)
         for name, value in {"content-type": "application/json", **reply.headers}.items():
             handler.send_header(name, value)

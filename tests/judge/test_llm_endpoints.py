@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import aiohttp
 import pytest
@@ -481,3 +482,32 @@ async def test_a_proxy_of_the_environment_is_used(
         "http://judge.example/v1/chat/completions",
         "/v1/chat/completions",
     ]
+
+
+async def test_packed_replies_are_read(endpoint: ScriptedEndpoint, judges: Judges):
+    """A gateway may pack refusals and replies with gzip."""
+    packed = {"content-encoding": "gzip"}
+    endpoint.answers(
+        fails(429, "slow down", headers=packed | {"retry-after-ms": "1"}),
+        lambda asked: replace(supports_all(asked), headers=packed),
+    )
+
+    assert [s.claims[0].verdict for s in (await judges().judge(RED)).answer] == ["supported"]
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("socks5://127.0.0.1:1080", "names a socks5 proxy for 'judge.example'"),
+        ("127.0.0.1:9", r"Connect call failed \('127.0.0.1', 9\)"),
+    ],
+)
+async def test_a_proxy_that_does_not_serve_is_named(
+    judges: Judges, monkeypatch: pytest.MonkeyPatch, named: str, said: str
+):
+    """A proxy of another kind is no silent way around it, and one without a scheme is an HTTP proxy."""
+    monkeypatch.setenv("http_proxy", named)
+    monkeypatch.setenv("no_proxy", "")
+
+    with pytest.raises(JudgeUnavailable, match=said):
+        await judges(openai_base_url="http://judge.example/v1").judge(RED)

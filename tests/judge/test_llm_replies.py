@@ -194,6 +194,7 @@ BAD_ENTRIES: dict[str, list[object]] = {
     ],
     "contradiction without a passage": [{"n": "A2", "claims": [claim("contradicted")]}],
     "no object": ["A2", None, 3],
+    "support by a passage of a negative number": [{"n": "A2", "claims": [claim("supported", -1)]}],
 }
 
 
@@ -392,3 +393,25 @@ async def test_a_cut_off_thought_is_asked_for_in_halves(
     with caplog.at_level(logging.WARNING):
         assert await judged(judges, SEAT) == ["supported", "supported"]
     assert [asked.labels for asked in endpoint.asked] == [["A1", "A2"], ["A1"], ["A2"]]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"A1": CLAIM, "A2": CLAIM, "A2": NONE}',
+        '[{"n": "A1", "claims": [CLAIM]}, {"n": "A2", "claims": [CLAIM], "claims": [NONE]}]',
+    ],
+    ids=["a label", "a field"],
+)
+async def test_what_is_said_twice_and_differs_is_asked_again(endpoint: ScriptedEndpoint, judges: Judges, written: str):
+    """JSON may hold a key twice; the last of two verdicts is no more the judge's than the first."""
+
+    def twice(asked: Asked) -> Reply:
+        texts = {"CLAIM": json.dumps(claim("supported", "1")), "NONE": json.dumps(claim("unsupported"))}
+        entries = written.replace("CLAIM", texts["CLAIM"]).replace("NONE", texts["NONE"])
+        return says(f'{{"id": "{asked.code}", "refused": false, "verdicts": {entries}}}')
+
+    endpoint.answers(twice, lambda asked: says(verdicts(asked, {"A2": [claim("unsupported")]})))
+
+    assert await judged(judges, SEAT) == ["supported", "unsupported"]
+    assert [asked.labels for asked in endpoint.asked] == [["A1", "A2"], ["A2"]]

@@ -225,6 +225,7 @@ def test_sentences_cover_a_text_in_order(text):
         "All done! 🎉| Enjoy your day.",
         "<b>Warning.</b>| Do not open it.",
         "Take vitamin B.| It helps.",
+        "I met Phil.| He likes it a lot.| 5 others came.",
         "Dr. med. Weber leitet die Fa. Kern in Ulm.| Sie forscht.",
         "Der Eingang liegt in der Hauptstr. 12 im Hof.| Bitte klingeln.",
         "Der Betrieb wurde 1921 gegr. und später verkauft.| Er heißt heute anders.",
@@ -246,38 +247,46 @@ def test_hard_stops(text: str):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("kind", "text"),
     [
-        "I do not know the exact date, but the tower opened in 1889.",
-        "The text does not say who signed it, but it states that it was signed in 1990.",
-        "While the document mentions a fee of $5, it does not specify when it is due.",
-        "The tower opened in 1889, but the text does not mention the month.",
-        "No information is available about the owner; the firm was founded in 1998.",
-        "Ich weiß es nicht genau, aber der Turm wurde 1889 eröffnet.",
-        "Я не знаю точной даты, но башня открыта в 1889 году.",
-        "文中未提及价格，但提到保修期为两年。",
-        "正確な日付はわかりませんが、塔は1889年に開業しました。",
+        ("statement", "I do not know the exact date, but the tower opened in 1889."),
+        ("statement", "I can't say for sure, but I believe the tower opened in 1889."),
+        ("statement", "The text does not say who signed it, but it states that it was signed in 1990."),
+        ("statement", "While the document mentions a fee of $5, it does not specify when it is due."),
+        ("statement", "The tower opened in 1889, but the text does not mention the month."),
+        ("statement", "No information is available about the owner; the firm was founded in 1998."),
+        ("statement", "The text does not mention the price, but you can return it within 30 days."),
+        ("statement", "The text does not mention cats, but guests may bring dogs."),
+        ("statement", "Ich weiß es nicht genau, aber der Turm wurde 1889 eröffnet."),
+        ("statement", "Я не знаю точной даты, но башня открыта в 1889 году."),
+        ("statement", "文中未提及价格，但提到保修期为两年。"),
+        ("statement", "文中未提及价格，但您可以在30天内退货。"),
+        ("statement", "正確な日付はわかりませんが、塔は1889年に開業しました。"),
+        ("refusal", "I'm sorry, but I cannot answer that."),
+        ("refusal", "I don't know, but you can contact support."),
+        ("refusal", "I don't know, but it may be in another document."),
+        ("refusal", "I looked everywhere, but the documents do not mention it."),
+        ("refusal", "The answer is not in the text."),
+        ("refusal", "As an AI model, I cannot open files."),
+        ("refusal", "No idea."),
+        ("refusal", "根据提供的资料无法回答。"),
+        ("refusal", "申し訳ありませんが、わかりません。"),
     ],
 )
-def test_what_is_stated_beside_a_refusal_is_a_statement(text: str):
-    """Whoever does not know one thing and states another is judged by what is stated."""
-    assert (kinds(text), declines(split_sentences(text))) == (["statement"], False)
+def test_what_is_stated_beside_a_refusal_is_a_statement(kind: str, text: str):
+    """Who does not know one thing and states another is judged by that; regrets, advice and hopes state nothing."""
+    assert (kinds(text), declines(split_sentences(text))) == ([kind], kind == "refusal")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "I'm sorry, but I cannot answer that.",
-        "I don't know, but you can contact support.",
-        "I don't know, but it may be in another document.",
-        "I looked everywhere, but the documents do not mention it.",
-        "The answer is not in the text.",
-        "As an AI model, I cannot open files.",
-        "No idea.",
-        "根据提供的资料无法回答。",
-        "申し訳ありませんが、わかりません。",
+        "I do not know the price. You can return it within 30 days.",
+        "I do not know the price. If you return it within 30 days, you get a refund.",
+        "I do not know the price. Without a permit, entry costs $5.",
+        "我不知道价格。您可以在30天内退货。",
     ],
 )
-def test_a_refusal_with_advice_or_an_apology_is_one(text: str):
-    """Regrets, advice and guesses about where to look claim nothing."""
-    assert (kinds(text), declines(split_sentences(text))) == (["refusal"], True)
+def test_a_statement_beside_a_refusal_is_no_advice(text: str):
+    """What a person can do, and what holds if they do, is stated; only where to ask is advice."""
+    assert (kinds(text), declines(split_sentences(text))) == (["refusal", "statement"], False)

@@ -1,7 +1,9 @@
 """Tell apart the answers of a program that asks several questions under one root: in a loop, or side by side."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ragtrace.capture import shows
 from ragtrace_instrumentation_langchain.calls import Call, Ending, Generation, Retrieval, Run
@@ -19,96 +21,103 @@ class Answer:
     question: str
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Part:
+    """One answer's share of a call."""
+
+    generation: Generation
+    scope: Run
+    """The outermost run around the model call that is around no other answer's."""
+    searches: list[Retrieval]
+
+
 def find_answers(call: Call, ending: Ending) -> Sequence[Answer]:
     """Return the answers of a call if its output holds several, each of them with a search of its own; else nothing.
 
     A summary beside an answer, or an answer in two languages, has no search of its own: that is one answer.
     """
-    generations = _speakers(call, ending)
-    if len(generations) < 2:
-        return ()
-    found = [_searches(generation, generations, call) for generation in generations]
-    if not all(found) or not _are_apart(generations, found):
+    parts = _share_out(call, _speakers(call, ending))
+    if len(parts) < 2 or not all(part.searches for part in parts) or _build_on_each_other(parts):
         return ()
     return [
         Answer(
-            choice=Choice(generation=generation, answer=generation.text, confidence="high"),
-            gathered=gather(call, generation, loose=(), conversation=Conversation(), only=searches),
-            question=_question(generation, generations, searches, call),
+            choice=Choice(generation=part.generation, answer=part.generation.text, confidence="high"),
+            gathered=gather(call, part.generation, loose=(), conversation=Conversation(), only=part.searches),
+            question=_question(part, call),
         )
-        for generation, searches in zip(generations, found, strict=True)
+        for part in parts
     ]
-
-
-def _are_apart(generations: Sequence[Generation], found: Sequence[Sequence[Retrieval]]) -> bool:
-    """Tell whether no answer shares a search with another, or was shown what another's search found."""
-    searches = [retrieval for some in found for retrieval in some]
-    if len({retrieval.order for retrieval in searches}) < len(searches):
-        return False
-    return not any(
-        shows(document.text, generation.prompt.parts)
-        for generation, own in zip(generations, found, strict=True)
-        for retrieval in searches
-        if retrieval not in own
-        for document in retrieval.documents
-        if all(document.text != mine.text for some in own for mine in some.documents)
-    )
 
 
 def _speakers(call: Call, ending: Ending) -> list[Generation]:
-    """Return the model calls whose texts are values of the output, one for each, in the order of their ends."""
-    usable = [
-        g
-        for g in call.generations
-        if g.end_order and g.error is None and g.role != "helper" and g.text and not g.arguments
-        if not g.run.is_in_retriever and g.run.tool is None
-    ]
-    left = [text.strip() for text in ending.texts]
+    """Return the model calls whose texts are values of the output, one for each, in the order of their starts."""
+    left = Counter(text.strip() for text in ending.texts)
     speakers = []
-    for generation in sorted(usable, key=lambda g: g.end_order):
+    for generation in call.generations:
         said = (generation.text or "").strip()
-        if said in left:
-            left.remove(said)
+        if said and left[said] and _may_speak(generation):
+            left[said] -= 1
             speakers.append(generation)
     return speakers
 
 
-def _searches(generation: Generation, others: Sequence[Generation], call: Call) -> list[Retrieval]:
-    """Return what was retrieved for one of several answers: in its own chain, else since the answer before it."""
-    before = [r for r in call.retrievals if r.order < generation.run.order and r.run is not None and not r.is_nested]
-    scope = _scope(generation, others)
-    own = [r for r in before if r.run is not None and _is_inside(r.run, scope)]
-    if own or scope is not generation.run:
-        return own
-    earlier = [g.run.order for g in others if g.run.order < generation.run.order]
-    return [r for r in before if r.order > max(earlier, default=0)]
+def _may_speak(generation: Generation) -> bool:
+    run = generation.run
+    has_ended = bool(generation.end_order) and generation.error is None
+    return has_ended and generation.role != "helper" and not (generation.arguments or run.is_in_retriever or run.tool)
 
 
-def _scope(generation: Generation, others: Sequence[Generation]) -> Run:
-    """Return the outermost run around a model call that is around none of the others."""
-    scope = generation.run
-    elsewhere = {id(run) for other in others if other is not generation for run in _above(other.run)}
-    for run in _above(generation.run):
-        if id(run) in elsewhere:
+def _share_out(call: Call, generations: Sequence[Generation]) -> list[_Part]:
+    """Give each answer the searches in its own chain; those in no answer's chain go to the answer that came next."""
+    shared = Counter(id(run) for generation in generations for run in _around(generation.run))
+    parts = [_Part(generation=g, scope=_scope(g.run, shared), searches=[]) for g in generations]
+    by_scope = {id(part.scope): part for part in parts}
+    waiting = iter(parts)
+    following = next(waiting, None)
+    for retrieval in sorted(call.retrievals, key=lambda one: one.order):
+        if retrieval.run is None or retrieval.is_nested:
+            continue
+        while following is not None and following.generation.run.order < retrieval.order:
+            following = next(waiting, None)
+        owner = next((by_scope[id(run)] for run in _around(retrieval.run) if id(run) in by_scope), None)
+        if owner is None and following is not None and following.scope is following.generation.run:
+            owner = following
+        if owner is not None and retrieval.order < owner.generation.run.order:
+            owner.searches.append(retrieval)
+    return parts
+
+
+def _around(run: Run) -> Iterator[Run]:
+    """Yield a run and those that it happens in."""
+    inner: Run | None = run
+    while inner is not None:
+        yield inner
+        inner = inner.parent
+
+
+def _scope(run: Run, shared: Counter[int]) -> Run:
+    scope = run
+    for above in _around(run):
+        if shared[id(above)] > 1:
             break
-        scope = run
+        scope = above
     return scope
 
 
-def _above(run: Run) -> list[Run]:
-    above = []
-    while run.parent is not None:
-        run = run.parent
-        above.append(run)
-    return above
+def _build_on_each_other(parts: Sequence[_Part]) -> bool:
+    """Tell whether an answer was shown what the search for the answer before it found, and its own did not."""
+    return any(
+        shows(document.text, later.generation.prompt.parts)
+        for earlier, later in pairwise(parts)
+        for own in [{document.text for search in later.searches for document in search.documents}]
+        for search in earlier.searches
+        for document in search.documents
+        if document.text not in own
+    )
 
 
-def _is_inside(run: Run, scope: Run) -> bool:
-    return run is scope or any(above is scope for above in _above(run))
-
-
-def _question(generation: Generation, others: Sequence[Generation], searches: Sequence[Retrieval], call: Call) -> str:
-    given = _scope(generation, others).given
+def _question(part: _Part, call: Call) -> str:
+    given = part.scope.given
     asked = find_question(given) if given is not None else None
-    queries = [retrieval.query for retrieval in searches if retrieval.query]
-    return (asked or (queries[0] if queries else None) or call.question or generation.prompt.question or "").strip()
+    query = next((search.query for search in part.searches if search.query), None)
+    return (asked or query or call.question or part.generation.prompt.question or "").strip()
