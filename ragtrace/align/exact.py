@@ -50,15 +50,16 @@ class Prompt:
         letters = form.letters
         if not has_letters(letters):
             return ()
-        at, length = self.finder.beginning(number)
+        beginning = self.finder.beginning(number)
+        ending = self.finder.ending(number) if beginning[1] < len(letters) else beginning
+        at, length = ending
         if length == len(letters):
-            whole = self._found(passage, (0, len(text)), (at, length), is_beginning=True, is_end=True)
+            whole = self._found(passage, (0, len(text)), ending, is_beginning=True, is_end=True)
             return () if length < _SHORT and not self._stands_alone(whole.place) else (whole,)
         finds = []
-        if length:
-            part = (0, form.end(length))
-            finds.append(self._found(passage, part, (at, length), is_beginning=True, is_end=False))
-        at, length = self.finder.ending(number)
+        if beginning[1]:
+            part = (0, form.end(beginning[1]))
+            finds.append(self._found(passage, part, beginning, is_beginning=True, is_end=False))
         if length:
             part = (form.start(len(letters) - length), len(text))
             finds.append(self._found(passage, part, (at, length), is_beginning=False, is_end=True))

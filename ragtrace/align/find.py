@@ -3,20 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from ragtrace.align.common import NOTHING, PROBE, Found, common_prefix, common_suffix
 from ragtrace.align.pieces import PieceIndex
+from ragtrace.align.row import Row
 
-PROBE = 32
-"""Characters that must stand in the prompt before a cut beginning or end is believed."""
 _TRIES = 12
-_FIRST_STEP = 512
 _NEAR = 600
 """How far behind the last text found the next one is looked for first."""
 _DIRECT = 500_000
 """Up to this many characters (prompt × texts) the prompt is searched again for each text; above, an index is."""
-
-Found = tuple[int, int]
-"""Offset in the prompt and length; length 0 where nothing was found."""
-NOTHING: Found = (0, 0)
 
 
 class Finder(Protocol):
@@ -83,25 +78,26 @@ class _Direct:
 
 
 class _Indexed:
-    """Guesses where a text is from an index of the prompt; remembers where the last one ended."""
+    """Guesses where a text is: behind the text before it, else from an index of the prompt."""
 
-    __slots__ = ("_cursor", "_pieces", "_prompt", "_texts")
+    __slots__ = ("_cursor", "_pieces", "_prompt", "_row", "_texts")
 
     def __init__(self, prompt: str, texts: Sequence[str]) -> None:
         self._prompt = prompt
         self._texts = texts
+        self._row = Row(prompt, texts)
         self._cursor = 0
         self._pieces: PieceIndex | None = None
 
     def beginning(self, number: int) -> Found:
-        text = self._texts[number]
-        # Most prompts keep the order of retrieval.
-        near = self._prompt.find(text[:PROBE], self._cursor, self._cursor + _NEAR)
-        best = (near, common_prefix(text, self._prompt, near)) if near >= 0 else NOTHING
-        if best[1] < len(text):
-            for at in self._index().guesses(number, at_end=False):
-                length = common_prefix(text, self._prompt, at) if at != near else 0
-                best = (at, length) if length > best[1] else best
+        text, best = self._texts[number], self._row.place(number)
+        if not best[1]:
+            near = self._prompt.find(text[:PROBE], self._cursor, self._cursor + _NEAR)
+            best = (near, common_prefix(text, self._prompt, near)) if near >= 0 else NOTHING
+            if best[1] < len(text):
+                for at in self._index().guesses(number, at_end=False):
+                    length = common_prefix(text, self._prompt, at) if at != near else 0
+                    best = (at, length) if length > best[1] else best
         if best[1] < min(PROBE, len(text)):
             return NOTHING
         self._cursor = best[0] + best[1]
@@ -120,38 +116,3 @@ class _Indexed:
         if self._pieces is None:
             self._pieces = PieceIndex(self._prompt, self._texts)
         return self._pieces
-
-
-def common_prefix(text: str, prompt: str, at: int) -> int:
-    """Return how many characters of `text` stand in `prompt` from `at` on."""
-    if at < 0:
-        return 0
-    if prompt.startswith(text, at):
-        return len(text)
-    limit = min(len(text), len(prompt) - at)
-    same, step = 0, _FIRST_STEP
-    while same < limit:
-        size = min(step, limit - same)
-        if prompt.startswith(text[same : same + size], at + same):
-            same += size
-            step *= 2
-        else:
-            limit = same + size - 1
-            step = max(1, size // 2)
-    return same
-
-
-def common_suffix(text: str, prompt: str, end: int) -> int:
-    """Return how many characters of the end of `text` stand in `prompt` before `end`."""
-    limit = min(len(text), end)
-    same, step = 0, _FIRST_STEP
-    while same < limit:
-        size = min(step, limit - same)
-        stop = len(text) - same
-        if prompt.endswith(text[stop - size : stop], 0, end - same):
-            same += size
-            step *= 2
-        else:
-            limit = same + size - 1
-            step = max(1, size // 2)
-    return same

@@ -22,7 +22,7 @@ _HOLES = 0.1
 def label(stretches: Sequence[Stretch], length: int) -> tuple[DeliveryStatus, DeliveryKind | None]:
     """Return status and kind for the found `stretches` of a passage of `length` letters."""
     union = merged(stretches)
-    found = sum(end - start for start, end in union)
+    found = sum([end - start for start, end in union])
     if not union or found < ABSENT * length:
         return "absent", None
     if found >= FULL * length:
@@ -41,6 +41,8 @@ def _cut_edge(union: Sequence[Stretch], length: int) -> DeliveryKind | None:
 
 def main_stretches(union: Sequence[Stretch]) -> list[Stretch]:
     """Return `union` without stray hits, where these are few."""
+    if len(union) == 1:
+        return list(union)
     longest = max(end - start for start, end in union)
     main = [(start, end) for start, end in union if end - start >= _STRAY * longest]
     kept, found = (sum(end - start for start, end in some) for some in (main, union))

@@ -14,7 +14,7 @@ _LOOKED_AT = 800, 3000
 """Characters at an end of a text that are looked at first, and then."""
 _SEARCHES = 8
 """Texts without places that the whole prompt is searched for at most."""
-_SAMPLES, _SAMPLE = 16, 512
+_SAMPLES, _SAMPLE = 16, 256
 _USUAL = 120
 """Characters between two places at best; more in large prompts."""
 _MOST = 4000
@@ -35,11 +35,7 @@ class PieceIndex:
         self._marks = Marks(sample, share=1 / max(_USUAL, len(prompt) // _MOST))
         places = self._marks.places(prompt)
         self._places = dict(zip([prompt[at : at + _KEY] for at in places], places, strict=True))
-        size = _LOOKED_AT[0]
-        self._near = {
-            False: self._places_of_each([text[:size] for text in texts]),
-            True: self._places_of_each([text[-size:] for text in texts]),
-        }
+        self._near: dict[bool, list[list[int]]] = {}
 
     def guesses(self, number: int, *, at_end: bool) -> list[int]:
         """Return where the text of that number would begin in the prompt, judged by keys near its beginning or end."""
@@ -48,13 +44,19 @@ class PieceIndex:
         for size in _LOOKED_AT:
             start = max(0, len(text) - size) if at_end else 0
             is_near = size == _LOOKED_AT[0]
-            places = self._near[at_end][number] if is_near else self._marks.places(text[start : start + size])
+            places = self._places_near(number, at_end) if is_near else self._marks.places(text[start : start + size])
             wanted = places[-_LOOKED_UP:] if at_end else places[:_LOOKED_UP]
             keys = ((start + at, text[start + at : start + at + _KEY]) for at in wanted)
             found = [self._places[key] - at for at, key in keys if key in self._places and len(key) == _KEY]
             if found or len(wanted) >= _ENOUGH:
                 return list(dict.fromkeys(found))
         return [] if places else self._searched(text, at_end=at_end)
+
+    def _places_near(self, number: int, at_end: bool) -> list[int]:
+        if at_end not in self._near:
+            size = _LOOKED_AT[0]
+            self._near[at_end] = self._places_of_each([text[-size:] if at_end else text[:size] for text in self._texts])
+        return self._near[at_end][number]
 
     def _places_of_each(self, parts: Sequence[str]) -> list[list[int]]:
         """Return where the marks of each part are; in one go, since each costs more than what is in it."""

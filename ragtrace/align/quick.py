@@ -97,15 +97,19 @@ def _delivery(passage: Passage, finds: Sequence[Find], *, rest: Rest, longest: i
         return PassageDelivery(passage=passage, status="full", coverage=1.0, spans=(finds[0].span,), copies=copies)
     if not has_letters(text):
         return PassageDelivery(passage=passage, status="absent")
-    missing = [text[start:end] for start, end in _missing(finds, len(text))]
-    large = [part for part in missing if len(part) > _IGNORED * len(text)]
-    looked_for = large or [part for part in missing if has_letters(part)]
-    strays = _STRAY * sum(one.length for one in finds) / max(1, sum(map(len, looked_for)))
+    missing = _missing(finds, len(text))
+    large = [(start, end) for start, end in missing if end - start > _IGNORED * len(text)]
+    looked_for = large or [(start, end) for start, end in missing if has_letters(text[start:end])]
+    lost = sum([end - start for start, end in looked_for])
+    strays = _STRAY * sum([one.length for one in finds]) / max(1, lost)
     might_be_told = not finds and longest >= _SUMMARY
     if (
         not looked_for
         or might_be_told
-        or any(rest.may_hold(part, passage_length=len(text), strays=strays) for part in looked_for)
+        or any(
+            rest.has_room_for(end - start) and rest.may_hold(text[start:end], passage_length=len(text), strays=strays)
+            for start, end in looked_for
+        )
     ):
         return PassageDelivery(passage=passage, status="undetermined")
     return _cut(passage, finds, copies=copies)
@@ -119,14 +123,10 @@ def _missing(finds: Sequence[Find], length: int) -> list[Stretch]:
 
 def _cut(passage: Passage, finds: Sequence[Find], *, copies: int) -> PassageDelivery:
     text = passage.text
-    parts = [(one.span.passage_start, one.span.passage_end) for one in finds]
-    edges = sorted({0, len(text), *(edge for part in parts for edge in part)})
-    is_small = len(text) <= _COUNTED
-    before = {0: 0}
-    for start, end in pairwise(edges):
-        before[end] = before[start] + (count_letters(text[start:end]) if is_small else end - start)
-    total = before[len(text)]
-    stretches = [(before[start], before[end]) for start, end in parts]
+    stretches = [(one.span.passage_start, one.span.passage_end) for one in finds]
+    total = len(text)
+    if total <= _COUNTED:
+        stretches, total = _in_letters(stretches, text)
     status, kind = label(stretches, total)
     if status == "absent":
         return PassageDelivery(passage=passage, status=status)
@@ -134,10 +134,19 @@ def _cut(passage: Passage, finds: Sequence[Find], *, copies: int) -> PassageDeli
         passage=passage,
         status=status,
         kind=kind,
-        coverage=sum(end - start for start, end in stretches) / total,
-        spans=tuple(one.span for one in finds),
+        coverage=sum([end - start for start, end in stretches]) / total,
+        spans=tuple([one.span for one in finds]),
         copies=copies,
     )
+
+
+def _in_letters(stretches: Sequence[Stretch], text: str) -> tuple[list[Stretch], int]:
+    """Return which letters of a text the stretches are, and how many it has."""
+    edges = sorted({0, len(text), *(edge for stretch in stretches for edge in stretch)})
+    before = {0: 0}
+    for start, end in pairwise(edges):
+        before[end] = before[start] + count_letters(text[start:end])
+    return [(before[start], before[end]) for start, end in stretches], before[len(text)]
 
 
 def _counts(

@@ -39,12 +39,14 @@ class Rest:
         self._marks: Marks | None = None
         self._keys: set[str] = set()
 
+    def has_room_for(self, length: int) -> bool:
+        """Tell whether there are enough letters for something of a text of so many characters to be among them."""
+        return not self._is_searchable or len(self._letters) > max(_IGNORED * length, self._key)
+
     def may_hold(self, text: str, *, passage_length: int, strays: float) -> bool:
         """Tell whether more of `text` could stand there than the share `strays`, and than stock phrases."""
         if not self._is_searchable:
             return True
-        if len(self._letters) <= max(_IGNORED * len(text), self._key):
-            return False
         wanted = self._wanted(text)
         if passage_length <= _SHORT:
             return self._contains(wanted)
