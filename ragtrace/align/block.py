@@ -2,7 +2,10 @@
 
 from typing import NamedTuple
 
-_FIRST_STEP = 32
+_FIRST, _GROWTH = 64, 4
+"""Letters compared at first, and how many times more each time that all of them are the same."""
+_MOST = 128
+"""Letters compared one by one at most."""
 
 
 class Block(NamedTuple):
@@ -23,29 +26,47 @@ class Block(NamedTuple):
 
 def same_ahead(a: str, i: int, b: str, j: int) -> int:
     """Return how many letters are the same from `a[i]` and `b[j]` on."""
-    limit = min(len(a) - i, len(b) - j)
-    same, step = 0, _FIRST_STEP
+    same, size, limit = 0, _FIRST, min(len(a) - i, len(b) - j)
     while same < limit:
-        size = min(step, limit - same)
-        if b.startswith(a[i + same : i + same + size], j + same):
+        size = min(size, limit - same)
+        ours, theirs = a[i + same : i + same + size], b[j + same : j + same + size]
+        if ours == theirs:
             same += size
-            step *= 2
+            size *= _GROWTH
+        elif size > _MOST:
+            limit, size = same + size, size // 2
         else:
-            limit = same + size - 1
-            step = max(1, size // 2)
+            difference, width = _difference(ours, theirs)
+            return same + ((difference & -difference).bit_length() - 1) // width
     return same
 
 
 def same_behind(a: str, i: int, b: str, j: int, *, most: int) -> int:
     """Return how many letters are the same before `a[i]` and `b[j]`, at most `most`."""
-    limit = min(i, j, most)
-    same, step = 0, _FIRST_STEP
+    same, size, limit = 0, _FIRST, min(i, j, most)
     while same < limit:
-        size = min(step, limit - same)
-        if b.endswith(a[i - same - size : i - same], 0, j - same):
+        size = min(size, limit - same)
+        ours, theirs = a[i - same - size : i - same], b[j - same - size : j - same]
+        if ours == theirs:
             same += size
-            step *= 2
+            size *= _GROWTH
+        elif size > _MOST:
+            limit, size = same + size, size // 2
         else:
-            limit = same + size - 1
-            step = max(1, size // 2)
+            difference, width = _difference(ours, theirs)
+            return same + size - 1 - (difference.bit_length() - 1) // width
     return same
+
+
+def _difference(ours: str, theirs: str) -> tuple[int, int]:
+    """Return a number with bits set where texts of one length differ, and its bits for each letter.
+
+    Python compares long numbers at C speed, and tells their first and last bit.
+    """
+    if ours.isascii() and theirs.isascii():
+        return int.from_bytes(ours.encode(), "little") ^ int.from_bytes(theirs.encode(), "little"), 8
+    return _code(ours) ^ _code(theirs), 32
+
+
+def _code(text: str) -> int:
+    return int.from_bytes(text.encode("utf-32-le", "surrogatepass"), "little")

@@ -1,5 +1,7 @@
 """What is placed in the application, at little cost and for certain."""
 
+import random
+
 import pytest
 
 from ragtrace.align import quick
@@ -126,6 +128,44 @@ def test_large_prompts_are_searched_by_an_index():
 
     assert set(_labels(delivery)[40:50]) <= {"full", "undetermined"}
     assert set(_labels(delivery)[50:]) <= {"absent", "undetermined"}
+
+
+_HEADINGS = {
+    "none": lambda _n: "",
+    "number": lambda n: f"[{n}] ",
+    "source": lambda n: f"Source: https://example.com/{'a' * (n * 7 % 90)}\nTitle: no. {n}\n\n",
+}
+
+
+@pytest.mark.parametrize("alphabet", ["etaoinshrdlu", "оеаинтсрвлкм", "天地玄黄宇宙洪荒日月盈昃"])
+@pytest.mark.parametrize("heading", _HEADINGS)
+@pytest.mark.parametrize("cut", [False, True])
+def test_passages_that_follow_each_other_in_a_large_prompt_are_placed(alphabet: str, heading: str, cut: bool):
+    """In any order, behind any heading, whole or only their heads, some of them twice: each is placed where it is."""
+    rng = random.Random(f"{alphabet}{heading}{cut}")
+    texts = [" ".join("".join(rng.choices(alphabet, k=rng.randint(3, 9))) for _ in range(400)) for _ in range(70)]
+    texts[60:] = texts[:10]
+    sent = [text[: len(text) // (3 if cut and n >= 10 else 1)] for n, text in enumerate(texts[:50])] + texts[60:]
+    rng.shuffle(sent)
+    prompt = "\n\n".join(_HEADINGS[heading](n) + text for n, text in enumerate(sent))
+
+    delivery = quick(_passages(*texts), ["Answer from the context.", prompt])
+
+    wholes = set(sent)
+    for text, label in zip(texts, _labels(delivery), strict=True):
+        head = any(text.startswith(one) for one in sent)
+        assert label == ("full" if text in wholes else "head" if head else "absent")
+    places = [span.prompt_start for placed in delivery.passages for span in placed.spans]
+    assert len(set(places)) == len(places) == 60
+
+
+def test_the_whole_text_wins_over_its_beginning_elsewhere():
+    """A passage that the prompt also quotes the beginning of is full, wherever the prompt's order leads first."""
+    rng = random.Random(5)
+    texts = [" ".join("".join(rng.choices("etaoinshrdlu", k=7)) for _ in range(400)) for _ in range(70)]
+    prompt = "\n\n".join(["Answer. " * 60, texts[0][:900], *texts[1:], texts[0]])
+
+    assert set(_labels(quick(_passages(*texts), [prompt]))) == {"full"}
 
 
 def test_large_mixed_prompts_are_searched_by_an_index():
