@@ -34,7 +34,8 @@ def clean_text(text: str) -> str:
     """Return text that can be written as UTF-8: media as markers, lone surrogates and NUL as U+FFFD."""
     if type(text) is not str:
         text = str.__str__(text)
-    if ";base64," in text or ";BASE64," in text:
+    # A single character is looked for at a twentieth of the cost.
+    if ";" in text and (";base64," in text or ";BASE64," in text):
         text = _MEDIA.sub(_describe_media, text)
     if not text.isascii() and not _is_encodable(text):
         text = _SURROGATE_PAIR.sub(_join_pair, text)
@@ -57,6 +58,8 @@ def dump(value: JsonValue) -> str:
 
 
 def _convert(value: object, above: frozenset[int]) -> JsonValue:
+    if type(value) is str:
+        return _shorten(clean_text(value))
     match value:
         case None | bool():
             return value
@@ -79,7 +82,7 @@ def _convert(value: object, above: frozenset[int]) -> JsonValue:
 
 def _convert_object(value: object, above: frozenset[int]) -> JsonValue:
     match value:
-        case Mapping():
+        case dict() | Mapping():
             return _convert_mapping(value, above)
         case bytes() | bytearray() | memoryview():
             return f"[{len(value)} bytes, sha256 {sha256(value).hexdigest()[:12]}]"
