@@ -58,8 +58,6 @@ def dump(value: JsonValue) -> str:
 
 
 def _convert(value: object, above: frozenset[int]) -> JsonValue:
-    if type(value) is str:
-        return _shorten(clean_text(value))
     match value:
         case None | bool():
             return value
@@ -102,7 +100,10 @@ def _convert_object(value: object, above: frozenset[int]) -> JsonValue:
 def _convert_mapping(value: Mapping[object, object], above: frozenset[int]) -> JsonValue:
     # A copy first: the application may be changing its dictionary in another thread.
     pairs = list(dict(value).items())
-    converted = {_key(key): _convert(item, above) for key, item in pairs[:_MOST_ITEMS]}
+    converted = {
+        _key(key): _shorten(clean_text(item)) if type(item) is str else _convert(item, above)
+        for key, item in pairs[:_MOST_ITEMS]
+    }
     if len(pairs) > _MOST_ITEMS:
         converted["…"] = f"[{len(pairs) - _MOST_ITEMS} more]"
     return converted

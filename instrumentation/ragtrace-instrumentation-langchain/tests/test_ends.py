@@ -1,13 +1,17 @@
 """Calls that end badly, late or not at all are captured for what they were, and nothing of them stays behind."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from langchain_core.callbacks import CallbackManager
 from langchain_core.messages import BaseMessage
-from langchain_kit import Records, Shelf, Talker, make_handler, says, stuff_chain
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, RunnablePassthrough
+from langchain_kit import PROMPT, Records, Shelf, Talker, make_handler, says, stuff_chain, write_out
 from uuid_utils.compat import uuid7
 
 from ragtrace_instrumentation_langchain import RagCallbackHandler
@@ -122,6 +126,56 @@ def test_an_abandoned_asynchronous_stream_is_recorded_once(handler: RagCallbackH
     (call,) = records
 
     assert (call.question, call.marks) == (QUESTION, ("abandoned",))
+
+
+def _rewriting_chain(shelf: Shelf | None = None, *, generator: Talker) -> Runnable[Any, Any]:
+    """Rewrite the question with a model, search with that and answer."""
+    rewrite = ChatPromptTemplate.from_template("Rewrite for a search: {question}") | says("opening hours")
+    search = rewrite | StrOutputParser() | (shelf or Shelf()) | write_out
+    return RunnablePassthrough.assign(context=search) | PROMPT | generator | StrOutputParser()
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_generator_that_fails_behind_another_model_is_the_generator(
+    streams: bool, handler: RagCallbackHandler, records: Records
+):
+    """Where the model fails that was to answer, what another one said on the way is no answer."""
+    chain, config = _rewriting_chain(generator=Talker(reply=refuse)), RunnableConfig(callbacks=[handler])
+    with pytest.raises(ConnectionError, match="overloaded"):
+        list(chain.stream({"question": QUESTION}, config)) if streams else chain.invoke({"question": QUESTION}, config)
+    (call,) = records
+
+    assert (call.question, call.question_rewritten, call.answer) == (QUESTION, "opening hours", None)
+    assert (str(call.error), len(call.passages or ())) == ("overloaded", 2)
+
+
+def test_a_call_cancelled_before_its_generator_leaves_no_record(handler: RagCallbackHandler, records: Records):
+    """Cancelled while it searches: the model that wrote the query did not answer."""
+    shelf = Shelf(waits=True)
+    chain = _rewriting_chain(shelf, generator=says(LONG))
+    asyncio.run(cancel_waiting(shelf.waiting, chain.ainvoke({"question": QUESTION}, {"callbacks": [handler]})))
+
+    assert (records, handler.open_runs) == ([], 0)
+
+
+def test_what_goes_on_in_a_thread_after_a_cancellation_is_no_call_of_its_own(records: Records):
+    """A step in a thread cannot be cancelled: what it asks when its call is over is told to nobody."""
+    handler, goes_on, waiting = make_handler(records), threading.Event(), list[str]()
+
+    def step(question: str) -> str:
+        waiting.append(question)
+        goes_on.wait(5)
+        Shelf().invoke(question)
+        return str(says(LONG).invoke(question).content)
+
+    async def run() -> None:
+        await cancel_waiting(waiting, RunnableLambda(step).ainvoke(QUESTION, {"callbacks": [handler]}))
+        goes_on.set()
+
+    # The loop waits for its threads.
+    asyncio.run(run())
+
+    assert (records, handler.open_runs) == ([], 0)
 
 
 def test_a_cancelled_retriever_outside_any_chain_is_let_go(records: Records):

@@ -27,7 +27,6 @@ _MOST_EVENTS = 500
 _ROLES: Mapping[object, Role] = {"generator": "generator", "helper": "helper"}
 
 _events: Callable[[], deque[Any]] = partial(deque, (), _MOST_EVENTS)
-
 next_order = count(1).__next__
 """Numbers events in the order in which this process saw them: clocks are too coarse for that."""
 
@@ -110,8 +109,8 @@ class Run:
 
     @property
     def query(self) -> str | None:
-        """Retrievers: what was asked."""
-        return self.given if self.kind == "retriever" and isinstance(self.given, str) else None
+        """Retrievers, and functions that search: what was asked."""
+        return self.given if self.kind in ("retriever", "chain") and isinstance(self.given, str) else None
 
     @property
     def tool_call_id(self) -> str | None:
@@ -228,6 +227,11 @@ class Ending:
     is_abandoned: bool = False
     """A stream that its reader left: the answer may hold text that nobody saw."""
 
+    @property
+    def is_broken(self) -> bool:
+        """It failed, was cancelled or was left."""
+        return self.error is not None or self.is_abandoned
+
 
 @dataclass(slots=True, eq=False)
 class Call:
@@ -286,8 +290,8 @@ class Call:
         """Let go of all texts: runs and calls refer to each other, so that else they wait for the garbage collector."""
         self.root = self.around = self.inside = None
         for run in self.runs:
-            # What a retriever was asked is remembered with what it returned.
-            run.given = run.given if run.kind == "retriever" else None
+            # What was asked is remembered with what it brought.
+            run.given = run.query
         for held in (self.runs, self.retrievals, self.generations, self.answering):
             held.clear()
 

@@ -18,7 +18,7 @@ from ragtrace.semconv import (
     USER_RELEVANT_IDS,
     USER_ROLE,
 )
-from ragtrace_instrumentation_langchain.calls import Call, Ending, Retrieval
+from ragtrace_instrumentation_langchain.calls import Call, Ending, Generation, Retrieval
 from ragtrace_instrumentation_langchain.citations import read_citations, resolve
 from ragtrace_instrumentation_langchain.indirect import find_feeders
 from ragtrace_instrumentation_langchain.join import Place, find_place
@@ -26,7 +26,7 @@ from ragtrace_instrumentation_langchain.memory import HERE, Conversation, Here
 from ragtrace_instrumentation_langchain.passages import Gathered, gather
 from ragtrace_instrumentation_langchain.runs import RunTable
 from ragtrace_instrumentation_langchain.several import find_answers
-from ragtrace_instrumentation_langchain.shapes import Choice, choose_generation
+from ragtrace_instrumentation_langchain.shapes import Choice, choose_generation, find_question
 
 _MOST_REMEMBERED = 50
 _LEFT = (GeneratorExit, CancelledError)
@@ -98,6 +98,10 @@ def _make_records(call: Call, table: RunTable, *, here: Here) -> Sequence[Captur
     since = call.root.start_ns if has_own and call.root else 0
     loose = table.loose.claim(choice.generation.prompt.parts, here=here, since_ns=since)
     gathered = gather(call, choice.generation, loose=loose, conversation=conversation)
+    broke_off = call.ending is not None and call.ending.is_broken
+    if gathered.passages is None and broke_off and _is_complete(choice.generation):
+        # It broke off before the model was asked that was to answer; what an earlier one said is no answer.
+        return ()
     if thread:
         table.conversations.save(thread, _continued(conversation, gathered))
     place = find_place(call)
@@ -166,10 +170,20 @@ def _describe(
     )
 
 
+def _is_complete(generation: Generation) -> bool:
+    return bool(generation.end_order) and generation.error is None
+
+
 def _question(call: Call, choice: Choice, gathered: Gathered, conversation: Conversation) -> str:
-    asked = (call.question or "").strip() or (conversation.question if call.is_resumed else None)
+    asked = (call.question or "").strip() or (conversation.question if call.is_resumed else _first_asked(call))
     queries = _queries(gathered.retrievals)
     return asked or (queries[0] if queries else None) or (choice.generation.prompt.question or "").strip()
+
+
+def _first_asked(call: Call) -> str | None:
+    """Return the question that the first step was given: of a stream that broke off, the root's input is unknown."""
+    step = next((run for run in call.runs if run.parent is call.root), None)
+    return find_question(step.given) if step is not None and step.kind == "chain" else None
 
 
 def _rewritten(retrievals: Sequence[Retrieval], question: str) -> str | None:

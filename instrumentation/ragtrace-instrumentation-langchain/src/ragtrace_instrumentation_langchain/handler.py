@@ -56,7 +56,9 @@ def _starting(kind: RunKind, note: Callable[[Run], None] | None = None) -> _Hear
                 # Another handler told us.
                 return
             parent = runs.get(parent_run_id.int) if parent_run_id is not None else None
-            call = self._open(number) if parent is None else parent.call
+            call = self._open(number, parent_run_id) if parent is None else parent.call
+            if call is None:
+                return
             runs[number] = run = Run(kind, number, call, parent, given, serialized, settings, next_order())
             call.runs.append(run)
             outer = CURRENT.get()
@@ -91,7 +93,7 @@ def _ending(note: Callable[[Run, Any], object], *, silent: Collection[type] = ()
                 CURRENT.set(run.parent)
             if type(outputs) in silent and run.parent is not None and run.spans is None:
                 # What the first steps were given tells their questions, where a program asks several.
-                run.given = run.given if run.parent.parent is None else None
+                run.given = settings.get("inputs") or run.given if run.parent.parent is None else None
             else:
                 if "inputs" in settings:
                     observe.given_late(run, settings["inputs"])
@@ -171,8 +173,10 @@ class RagCallbackHandler(BaseCallbackHandler):
                 observe.model_ended(run, settings.get("response"), error)
                 self._leave(run, None, error)
 
-    def _open(self, number: int) -> Call:
+    def _open(self, number: int, parent_run_id: UUID | None) -> Call | None:
         table = self._runs
+        if table.is_orphan(number, parent_run_id):
+            return None
         now = table.clock()
         if now >= table.due_at or len(table.calls) >= MOST_CALLS:
             for stale in table.sweep(now):

@@ -47,6 +47,9 @@ def step_started(run: Run) -> None:
 
 def given_late(run: Run, inputs: object) -> None:
     """Note what a run was given of which the input was a stream: it is known when the stream is over."""
+    if inputs is None:
+        # The stream broke off.
+        return
     run.given = inputs
     if run.parent is None:
         root_started(run)

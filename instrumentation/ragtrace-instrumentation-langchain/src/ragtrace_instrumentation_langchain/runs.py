@@ -4,8 +4,9 @@ import asyncio
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
+from uuid import UUID
 
 from ragtrace.model import Passage
 from ragtrace_instrumentation_langchain.calls import Call, Run
@@ -17,6 +18,7 @@ _SWEEP_SECONDS = 30.0
 MOST_CALLS = 10_000
 MOST_RUNS_OF_A_CALL = 10_000
 _MOST_LEFT = 64
+_MOST_BURIED = 10_000
 
 
 class RunTable:
@@ -33,6 +35,8 @@ class RunTable:
         self.calls: dict[int, Call] = {}
         """Every open call, by the number of its root."""
         self._left: deque[int] = deque()
+        self._buried: dict[int, None] = {}
+        """Runs of calls that broke off: of what goes on in them all the same, nobody hears the answer."""
         self.due_at = clock() + _SWEEP_SECONDS
         """When to sweep, on its clock."""
         self.loose = LooseRetrievals(clock=clock)
@@ -52,7 +56,21 @@ class RunTable:
         for run in call.runs:
             run.is_open = False
             let_go(run.number, None)
+        if call.ending is not None and call.ending.is_broken:
+            self._bury(run.number for run in call.runs)
         return True
+
+    def is_orphan(self, number: int, parent: UUID | None) -> bool:
+        """Tell whether a run of unknown parent goes on in a call that broke off, in a thread or task of its own."""
+        if parent is None or parent.int not in self._buried:
+            return False
+        self._bury((number,))
+        return True
+
+    def _bury(self, numbers: Iterable[int]) -> None:
+        self._buried.update(dict.fromkeys(numbers))
+        for oldest in list(self._buried)[: max(0, len(self._buried) - _MOST_BURIED)]:
+            self._buried.pop(oldest, None)
 
     def trim(self, call: Call) -> None:
         """Let go of the runs of a call that ended, since it has very many."""

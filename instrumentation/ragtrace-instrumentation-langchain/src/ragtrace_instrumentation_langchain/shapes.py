@@ -61,7 +61,8 @@ def read_output(output: object, error: BaseException | None = None) -> Ending:
 def choose_generation(generations: Iterable[Generation], ending: Ending) -> Choice | None:
     """Tell which model call answered.
 
-    The user's word first; then the last one whose text is in the output; then the last one that called no tool.
+    The user's word first; then the last one whose text is in the output; then the last one that called no tool. Of a
+    call that broke off, the last one that began: what came before was on the way to it.
     Calls made by retrieval itself never count, calls made by tools only where there is no other.
     """
     usable = [g for g in generations if g.role != "helper" and not g.run.is_in_retriever]
@@ -73,10 +74,11 @@ def choose_generation(generations: Iterable[Generation], ending: Ending) -> Choi
                 return Choice(generation=generation, answer=answer, confidence=confidence)
     # Who only asked for tools did not answer.
     speaking = [g for g in finished if not g.arguments]
-    if speaking:
+    broken = sorted((g for g in pool if g.error or not g.end_order), key=lambda g: g.run.order)
+    is_last = bool(broken) and all(g.run.order < broken[-1].run.order for g in speaking)
+    if speaking and not (is_last and ending.is_broken):
         is_sure = len(pool) == 1 or speaking[0].role is not None
         return Choice(generation=speaking[0], answer=speaking[0].text, confidence="medium" if is_sure else "low")
-    broken = sorted((g for g in pool if g.error or not g.end_order), key=lambda g: g.run.order)
     return Choice(generation=broken[-1], answer=broken[-1].text, confidence="low") if broken else None
 
 
